@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What differs between the kernels the module is built for, in one place.
+ * Each block says what changed and when. By feature where one can be probed,
+ * by version where not; no version test stands in any other file.
+ */
+#ifndef _KTB_COMPAT_H
+#define _KTB_COMPAT_H
+
+#include <linux/mm.h>
+#include <linux/preempt.h>
+#include <linux/string.h>
+#include <linux/version.h>
+#include <net/genetlink.h>
+#include <asm/local.h>
+
+/* 6.5 gave local_t a try_cmpxchg. */
+#ifndef local_try_cmpxchg
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+static __always_inline bool ktb_local_try_cmpxchg(local_t *l, long *old, long new)
+{
+	long was = local_cmpxchg(l, *old, new);
+
+	if (likely(was == *old))
+		return true;
+	*old = was;
+	return false;
+}
+
+#define local_try_cmpxchg ktb_local_try_cmpxchg
+#endif
+#endif
+
+/* 6.3 made vm_flags read-only to drivers and gave them accessors. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+static inline void vm_flags_set(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags |= flags;
+}
+
+static inline void vm_flags_clear(struct vm_area_struct *vma, vm_flags_t flags)
+{
+	vma->vm_flags &= ~flags;
+}
+#endif
+
+/* 6.6 moved the attributes of a dump into a struct genl_info. */
+static inline struct nlattr **ktb_dump_attrs(struct netlink_callback *cb)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 6, 0)
+	return genl_dumpit_info(cb)->attrs;
+#else
+	return genl_info_dump(cb)->attrs;
+#endif
+}
+
+/*
+ * 6.13 made system call tracepoints a class of their own whose probes run
+ * preemptible; until then every probe runs with preemption disabled.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+#define ktb_syscall_probe_enter()	preempt_disable_notrace()
+#define ktb_syscall_probe_exit()	preempt_enable_notrace()
+#endif
+
+/*
+ * Until 6.10 __assign_str() took the source a second time and copied it with
+ * strcpy(): a string that grew after it was measured overran the record.
+ * native_probe.h bounds the copy by what was reserved.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
+#define KTB_ASSIGN_STR_TAKES_SOURCE
+#endif
+
+#endif /* _KTB_COMPAT_H */

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Events: attached to a session, enabled, accounted for, detached. Process
+ * context, under ktb_lock.
+ */
+
+#include <linux/netlink.h>
+#include <linux/pid.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+
+#include "session.h"
+#include "session_rings.h"
+#include "tracepoint.h"
+
+/* Sample ids begin far from those of perf, so that one file can hold both. */
+static u64 ktb_last_event_id = 1ULL << 40;
+
+static void ktb_event_notice(const struct ktb_event *event,
+			     enum ktb_notice_kind kind)
+{
+	struct ktb_notice notice = {
+		.session = event->session,
+		.event = event,
+	};
+
+	blocking_notifier_call_chain(&ktb_notices, kind, &notice);
+}
+
+/**
+ * ktb_event_find - an event of a session by id, name, or both
+ * @session: the session
+ * @id: sample id, 0 for any
+ * @name: "system:event", NULL for any
+ *
+ * Return: the event, or NULL.
+ */
+struct ktb_event *ktb_event_find(struct ktb_session *session, u64 id,
+				 const char *name)
+{
+	struct ktb_event *event;
+
+	lockdep_assert_held(&ktb_lock);
+	list_for_each_entry(event, &session->events, node)
+		if ((!id || event->id == id) &&
+		    (!name || !strcmp(event->name, name)))
+			return event;
+	return NULL;
+}
+
+/**
+ * ktb_event_update_mode - tell the probe what its hits have to pass now
+ * @event: the event
+ */
+void ktb_event_update_mode(struct ktb_event *event)
+{
+	unsigned int mode = 0;
+
+	if (!event->enabled || !event->session->enabled)
+		mode |= KTB_EVENT_DISABLED;
+	if (event->target)
+		mode |= KTB_EVENT_TARGETED;
+	if (event->session->flags & KTB_SESSION_COUNT_ONLY)
+		mode |= KTB_EVENT_COUNT_ONLY;
+	if (event->period > 1)
+		mode |= KTB_EVENT_SAMPLED;
+	WRITE_ONCE(event->mode, mode);
+}
+
+static int ktb_event_check(struct ktb_session *session,
+			   const struct ktb_event_options *options,
+			   struct netlink_ext_ack *extack)
+{
+	if (!options->period) {
+		NL_SET_ERR_MSG(extack, "period: must be at least 1");
+		return -EINVAL;
+	}
+	if (ktb_event_find(session, 0, options->name)) {
+		NL_SET_ERR_MSG(extack, "name: the event is attached to this session");
+		return -EEXIST;
+	}
+	if (session->nr_events >= KTB_EVENTS_MAX) {
+		NL_SET_ERR_MSG(extack, "the limit is 1024 events per session");
+		return -ENOSPC;
+	}
+	return 0;
+}
+
+static int ktb_event_set_target(struct ktb_event *event, u32 nr,
+				struct netlink_ext_ack *extack)
+{
+	struct pid *pid;
+
+	if (!nr)
+		return 0;
+	pid = find_get_pid(nr);
+	event->target = get_pid_task(pid, PIDTYPE_PID);
+	put_pid(pid);
+	if (!event->target) {
+		NL_SET_ERR_MSG(extack, "pid: no such thread");
+		return -ESRCH;
+	}
+	event->target_pid = nr;
+	return 0;
+}
+
+static void ktb_event_free(struct ktb_event *event)
+{
+	if (event->target)
+		put_task_struct(event->target);
+	free_percpu(event->cpu);
+	kfree(event);
+}
+
+static struct ktb_event *ktb_event_alloc(struct ktb_session *session,
+					 const struct ktb_event_options *options)
+{
+	struct ktb_event *event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
+
+	if (!event)
+		return NULL;
+	event->cpu = alloc_percpu_gfp(struct ktb_event_cpu,
+				      GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!event->cpu) {
+		kfree(event);
+		return NULL;
+	}
+	event->session = session;
+	event->enabled = !options->disabled;
+	event->period = options->period;
+	event->id = ++ktb_last_event_id;
+	strscpy(event->name, options->name, sizeof(event->name));
+	return event;
+}
+
+/**
+ * ktb_event_attach - attach an event to a session
+ * @session: the session, listed
+ * @options: which event, and how
+ * @extack: takes the reason of a refusal
+ *
+ * Counterpart of perf_trace_init() and perf_trace_add().
+ *
+ * Return: the event, held by the session, or
+ * * ERR_PTR(-EINVAL) - name or period out of range
+ * * ERR_PTR(-EEXIST) - attached already
+ * * ERR_PTR(-ENOSPC) - as many events as there can be
+ * * ERR_PTR(-ENOENT) - no such event in this kernel
+ * * ERR_PTR(-EOPNOTSUPP) - an event without a probe here
+ * * ERR_PTR(-ESRCH) - no such target
+ * * ERR_PTR(-ENOMEM) - out of memory
+ */
+struct ktb_event *ktb_event_attach(struct ktb_session *session,
+				   const struct ktb_event_options *options,
+				   struct netlink_ext_ack *extack)
+{
+	struct ktb_event *event;
+	int err;
+
+	lockdep_assert_held(&ktb_lock);
+	err = ktb_event_check(session, options, extack);
+	if (err)
+		return ERR_PTR(err);
+
+	event = ktb_event_alloc(session, options);
+	if (!event) {
+		NL_SET_ERR_MSG(extack, "out of memory");
+		return ERR_PTR(-ENOMEM);
+	}
+	err = ktb_event_set_target(event, options->target_pid, extack);
+	if (err)
+		goto err_free;
+	err = ktb_tracepoint_resolve(event, extack);
+	if (err)
+		goto err_free;
+
+	ktb_event_update_mode(event);
+	ktb_event_rings_set(event);
+	err = ktb_tracepoint_attach(event, extack);
+	if (err)
+		goto err_unset_rings;
+
+	session->nr_events++;
+	ktb_event_notice(event, KTB_NOTICE_EVENT_ATTACH);
+	return event;
+
+err_unset_rings:
+	ktb_event_rings_unset(event);
+err_free:
+	ktb_event_free(event);
+	return ERR_PTR(err);
+}
+
+/* The probe has returned for the last time. */
+static void ktb_event_finish(struct ktb_event *event)
+{
+	event->session->nr_events--;
+	ktb_event_notice(event, KTB_NOTICE_EVENT_DETACH);
+	ktb_event_rings_unset(event);
+	ktb_event_free(event);
+}
+
+/**
+ * ktb_event_detach - detach an event and free it
+ * @event: the event
+ * @last: set to its final ledger
+ *
+ * Counterpart of perf_trace_del() and perf_trace_destroy().
+ */
+void ktb_event_detach(struct ktb_event *event, struct ktb_ledger *last)
+{
+	lockdep_assert_held(&ktb_lock);
+	ktb_tracepoint_detach(event);
+	ktb_tracepoint_sync();
+	ktb_event_ledger(event, last);
+	ktb_event_finish(event);
+}
+
+/**
+ * ktb_events_detach - detach all events of a session
+ * @session: the session
+ *
+ * Waits once for all of them.
+ */
+void ktb_events_detach(struct ktb_session *session)
+{
+	struct ktb_event *event, *next;
+
+	lockdep_assert_held(&ktb_lock);
+	list_for_each_entry(event, &session->events, node)
+		ktb_tracepoint_detach(event);
+	if (session->nr_events)
+		ktb_tracepoint_sync();
+	list_for_each_entry_safe(event, next, &session->events, node)
+		ktb_event_finish(event);
+}
+
+/**
+ * ktb_event_enable - let an event write, or not
+ * @event: the event
+ * @enable: which
+ *
+ * Once disabled, its ledger stands still when this returns.
+ */
+void ktb_event_enable(struct ktb_event *event, bool enable)
+{
+	lockdep_assert_held(&ktb_lock);
+	event->enabled = enable;
+	ktb_event_update_mode(event);
+	if (!enable)
+		ktb_tracepoint_sync();
+}
+
+/**
+ * ktb_ledger_add - add what one CPU counted
+ * @ledger: the sum
+ * @cpu: of an event on that CPU
+ */
+void ktb_ledger_add(struct ktb_ledger *ledger, const struct ktb_event_cpu *cpu)
+{
+	u64 hits = local_read(&cpu->hits);
+
+	ledger->hits += hits;
+	ledger->written += local_read(&cpu->written);
+	ledger->filtered += local_read(&cpu->filtered);
+	ledger->not_sampled += local_read(&cpu->not_sampled);
+	ledger->lost_full += local_read(&cpu->lost_full);
+	ledger->lost_big += local_read(&cpu->lost_big);
+	ledger->lost_recursion += local_read(&cpu->lost_recursion);
+	ledger->count += hits + local_read(&cpu->extra);
+}
+
+/**
+ * ktb_event_ledger - what became of an event's hits on all CPUs
+ * @event: the event
+ * @ledger: set
+ *
+ * Exact when the event is quiet; while it is hit, each counter is exact at
+ * some moment during the call.
+ */
+void ktb_event_ledger(const struct ktb_event *event, struct ktb_ledger *ledger)
+{
+	int cpu;
+
+	*ledger = (struct ktb_ledger) {};
+	for_each_possible_cpu(cpu)
+		ktb_ledger_add(ledger, per_cpu_ptr(event->cpu, cpu));
+}

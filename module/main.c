@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ktrace_bridge: the kernel's tracepoint-to-perf bridge, outside the kernel.
+ * Loading and unloading.
+ *
+ * Unloading, step by step, the mirror of loading:
+ *
+ * 1. The kernel refuses while a descriptor of the device, or a mapping, is
+ *    there: both hold the module.
+ * 2. The control channel closes; a request under way finishes first. No
+ *    session or event is made any more.
+ * 3. The device goes.
+ * 4. Every session ends: probes come off their tracepoints, the last one to run
+ *    is waited for, then events, rings and sessions are freed.
+ * 5. CPU hotplug forgets us.
+ */
+
+#include <linux/module.h>
+
+#include "chardev.h"
+#include "native/native.h"
+#include "netlink.h"
+#include "session.h"
+
+static int __init ktb_init(void)
+{
+	int err;
+
+	ktb_native_init();
+	err = ktb_sessions_init();
+	if (err)
+		return err;
+	err = ktb_chardev_init();
+	if (err)
+		goto err_exit_sessions;
+	err = ktb_netlink_init();
+	if (err)
+		goto err_exit_chardev;
+	return 0;
+
+err_exit_chardev:
+	ktb_chardev_exit();
+err_exit_sessions:
+	ktb_sessions_exit();
+	return err;
+}
+
+static void __exit ktb_exit(void)
+{
+	ktb_netlink_exit();
+	ktb_chardev_exit();
+	ktb_sessions_exit();
+}
+
+module_init(ktb_init);
+module_exit(ktb_exit);
+
+MODULE_DESCRIPTION("The kernel's tracepoint-to-perf bridge as a module");
+MODULE_AUTHOR("The ktrace_bridge developers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");

@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The commands on events and sources. Process context. */
+
+#include <linux/cpumask.h>
+
+#include "compat.h"
+#include "generated/netlink.h"
+#include "native/native.h"
+#include "netlink.h"
+#include "session.h"
+#include "tracepoint.h"
+
+/* Upper bound of what one ledger takes in a message. */
+#define KTB_NL_LEDGER_SIZE	128
+
+static int ktb_nl_put_ledger(struct sk_buff *skb, int attr, int cpu,
+			     const struct ktb_ledger *ledger)
+{
+	struct nlattr *nest = nla_nest_start(skb, attr);
+
+	if (!nest)
+		return -EMSGSIZE;
+	if ((cpu >= 0 && nla_put_u32(skb, KTB_A_LEDGER_CPU, cpu)) ||
+	    ktb_nl_put_u64(skb, KTB_A_LEDGER_HITS, ledger->hits) ||
+	    ktb_nl_put_u64(skb, KTB_A_LEDGER_WRITTEN, ledger->written) ||
+	    ktb_nl_put_u64(skb, KTB_A_LEDGER_FILTERED, ledger->filtered) ||
+	    ktb_nl_put_u64(skb, KTB_A_LEDGER_NOT_SAMPLED, ledger->not_sampled) ||
+	    ktb_nl_put_u64(skb, KTB_A_LEDGER_LOST_FULL, ledger->lost_full) ||
+	    ktb_nl_put_u64(skb, KTB_A_LEDGER_LOST_BIG, ledger->lost_big) ||
+	    ktb_nl_put_u64(skb, KTB_A_LEDGER_LOST_RECURSION, ledger->lost_recursion) ||
+	    ktb_nl_put_u64(skb, KTB_A_LEDGER_COUNT, ledger->count)) {
+		nla_nest_cancel(skb, nest);
+		return -EMSGSIZE;
+	}
+	nla_nest_end(skb, nest);
+	return 0;
+}
+
+static int ktb_nl_put_event_head(struct sk_buff *skb, const struct ktb_event *event)
+{
+	if (nla_put_u32(skb, KTB_A_EVENT_SESSION_ID, event->session->id) ||
+	    ktb_nl_put_u64(skb, KTB_A_EVENT_ID, event->id) ||
+	    nla_put_string(skb, KTB_A_EVENT_NAME, event->name) ||
+	    nla_put_u32(skb, KTB_A_EVENT_TYPE, event->type) ||
+	    nla_put_u32(skb, KTB_A_EVENT_PATH, KTB_PATH_NATIVE) ||
+	    nla_put_u8(skb, KTB_A_EVENT_ENABLED, event->enabled) ||
+	    ktb_nl_put_u64(skb, KTB_A_EVENT_PERIOD, event->period))
+		return -EMSGSIZE;
+	if (event->target_pid &&
+	    nla_put_u32(skb, KTB_A_EVENT_PID, event->target_pid))
+		return -EMSGSIZE;
+	return 0;
+}
+
+/*
+ * One message about an event: with @per_cpu the ledgers of the CPUs from *@cpu
+ * on, as many as fit. *@cpu is moved, to 0 at the end; -EMSGSIZE when the
+ * message had no room for any.
+ */
+static int ktb_nl_put_event(struct sk_buff *skb, const struct ktb_event *event,
+			    bool per_cpu, unsigned long *cpu)
+{
+	unsigned long from = *cpu;
+	struct ktb_ledger ledger;
+	int err;
+
+	ktb_event_ledger(event, &ledger);
+	err = ktb_nl_put_event_head(skb, event) ?:
+	      ktb_nl_put_ledger(skb, KTB_A_EVENT_LEDGER, -1, &ledger);
+	if (err)
+		return err;
+
+	for (; per_cpu && *cpu < nr_cpu_ids; ++*cpu) {
+		if (!cpu_possible(*cpu))
+			continue;
+		ledger = (struct ktb_ledger) {};
+		ktb_ledger_add(&ledger, per_cpu_ptr(event->cpu, *cpu));
+		if (!ledger.hits)
+			continue;
+		if (ktb_nl_put_ledger(skb, KTB_A_EVENT_CPU_LEDGER, *cpu, &ledger))
+			return *cpu > from ? 0 : -EMSGSIZE;
+	}
+	*cpu = 0;
+	return 0;
+}
+
+static size_t ktb_nl_event_size(bool per_cpu)
+{
+	return NLMSG_DEFAULT_SIZE +
+	       (per_cpu ? num_possible_cpus() * KTB_NL_LEDGER_SIZE : 0);
+}
+
+static int ktb_nl_event_options(struct nlattr **attrs,
+				struct ktb_event_options *options,
+				struct netlink_ext_ack *extack)
+{
+	struct nlattr *enabled = attrs[KTB_A_EVENT_ENABLED];
+	struct nlattr *pid = attrs[KTB_A_EVENT_PID];
+
+	*options = (struct ktb_event_options) {
+		.name	= ktb_nl_string(attrs[KTB_A_EVENT_NAME]),
+		.period	= 1,
+	};
+	if (!options->name) {
+		NL_SET_ERR_MSG(extack, "name: missing, give system:event");
+		return -EINVAL;
+	}
+	if (enabled && nla_get_u8(enabled) > 1) {
+		NL_SET_ERR_MSG_ATTR(extack, enabled, "enabled: must be 0 or 1");
+		return -EINVAL;
+	}
+	if (pid && !nla_get_u32(pid)) {
+		NL_SET_ERR_MSG_ATTR(extack, pid, "pid: must not be 0");
+		return -EINVAL;
+	}
+	options->disabled = enabled && !nla_get_u8(enabled);
+	if (pid)
+		options->target_pid = nla_get_u32(pid);
+	if (attrs[KTB_A_EVENT_PERIOD])
+		options->period = nla_get_u64(attrs[KTB_A_EVENT_PERIOD]);
+	return 0;
+}
+
+static struct ktb_session *ktb_nl_event_session(struct genl_info *info)
+{
+	if (!info->attrs[KTB_A_EVENT_SESSION_ID]) {
+		GENL_SET_ERR_MSG(info, "session-id: missing");
+		return ERR_PTR(-EINVAL);
+	}
+	return ktb_nl_find_session(info->attrs[KTB_A_EVENT_SESSION_ID], NULL,
+				   info->extack);
+}
+
+static struct ktb_event *ktb_nl_find_event(struct genl_info *info)
+{
+	struct nlattr *id = info->attrs[KTB_A_EVENT_ID];
+	struct nlattr *name = info->attrs[KTB_A_EVENT_NAME];
+	struct ktb_session *session = ktb_nl_event_session(info);
+	struct ktb_event *event = NULL;
+
+	if (IS_ERR(session))
+		return ERR_CAST(session);
+	if (!id && !name) {
+		GENL_SET_ERR_MSG(info, "name the event by id or name");
+		return ERR_PTR(-EINVAL);
+	}
+	if (!id || nla_get_u64(id))
+		event = ktb_event_find(session, id ? nla_get_u64(id) : 0,
+				       ktb_nl_string(name));
+	if (!event) {
+		NL_SET_ERR_MSG_ATTR(info->extack, id ?: name,
+				    "the session has no such event");
+		return ERR_PTR(-ENOENT);
+	}
+	return event;
+}
+
+static int ktb_nl_event_attach(struct sk_buff *reply, struct genl_info *info)
+{
+	struct ktb_session *session = ktb_nl_event_session(info);
+	struct ktb_event_options options;
+	struct ktb_event *event;
+	unsigned long cpu = 0;
+	int err;
+
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	err = ktb_nl_event_options(info->attrs, &options, info->extack);
+	if (err)
+		return err;
+	event = ktb_event_attach(session, &options, info->extack);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	return ktb_nl_put_event(reply, event, false, &cpu);
+}
+
+static int ktb_nl_event_detach(struct sk_buff *reply, struct genl_info *info)
+{
+	struct ktb_event *event = ktb_nl_find_event(info);
+	struct ktb_ledger last;
+	int err;
+
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	err = ktb_nl_put_event_head(reply, event);
+	if (err)
+		return err;
+	ktb_event_detach(event, &last);
+	return ktb_nl_put_ledger(reply, KTB_A_EVENT_LEDGER, -1, &last);
+}
+
+static int ktb_nl_event_set(struct sk_buff *reply, struct genl_info *info)
+{
+	struct nlattr *enabled = info->attrs[KTB_A_EVENT_ENABLED];
+	struct ktb_event *event = ktb_nl_find_event(info);
+
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	if (!enabled || nla_get_u8(enabled) > 1) {
+		GENL_SET_ERR_MSG(info, "enabled: must be given, 0 or 1");
+		return -EINVAL;
+	}
+	ktb_event_enable(event, nla_get_u8(enabled));
+	return 0;
+}
+
+static int ktb_nl_event_get(struct sk_buff *reply, struct genl_info *info)
+{
+	struct ktb_event *event = ktb_nl_find_event(info);
+	unsigned long cpu = 0;
+
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	return ktb_nl_put_event(reply, event,
+				nla_get_flag(info->attrs[KTB_A_EVENT_PER_CPU]),
+				&cpu);
+}
+
+/*
+ * The reply is made before the command runs, so that one that succeeded does
+ * not fail for want of memory.
+ */
+static int ktb_nl_event_do(struct sk_buff *skb, struct genl_info *info,
+			   int (*command)(struct sk_buff *reply,
+					  struct genl_info *info))
+{
+	int err = ktb_nl_allow(skb, info->extack);
+	struct sk_buff *reply;
+	void *header;
+
+	if (err)
+		return err;
+	reply = ktb_nl_reply_new(info, ktb_nl_event_size(true), &header);
+	if (!reply) {
+		GENL_SET_ERR_MSG(info, "out of memory");
+		return -ENOMEM;
+	}
+	mutex_lock(&ktb_lock);
+	err = command(reply, info);
+	mutex_unlock(&ktb_lock);
+	return ktb_nl_reply_send(reply, header, info, err);
+}
+
+int ktrace_bridge_nl_event_attach_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return ktb_nl_event_do(skb, info, ktb_nl_event_attach);
+}
+
+int ktrace_bridge_nl_event_detach_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return ktb_nl_event_do(skb, info, ktb_nl_event_detach);
+}
+
+int ktrace_bridge_nl_event_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	return ktb_nl_event_do(skb, info, ktb_nl_event_get);
+}
+
+int ktrace_bridge_nl_event_set_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	int err = ktb_nl_allow(skb, info->extack);
+
+	if (err)
+		return err;
+	mutex_lock(&ktb_lock);
+	err = ktb_nl_event_set(NULL, info);
+	mutex_unlock(&ktb_lock);
+	return err;
+}
+
+/* One message of a dump; *@cpu as in ktb_nl_put_event(). */
+static int ktb_nl_dump_event(struct sk_buff *skb, struct netlink_callback *cb,
+			     const struct ktb_event *event, bool per_cpu,
+			     unsigned long *cpu)
+{
+	void *header = genlmsg_put(skb, NETLINK_CB(cb->skb).portid,
+				   cb->nlh->nlmsg_seq, &ktb_genl_family,
+				   NLM_F_MULTI, KTB_CMD_EVENT_GET);
+
+	if (!header)
+		return -EMSGSIZE;
+	if (ktb_nl_put_event(skb, event, per_cpu, cpu)) {
+		genlmsg_cancel(skb, header);
+		return -EMSGSIZE;
+	}
+	genlmsg_end(skb, header);
+	return 0;
+}
+
+static bool ktb_nl_event_asked_for(const struct ktb_event *event,
+				   struct nlattr **attrs)
+{
+	const char *name = ktb_nl_string(attrs[KTB_A_EVENT_NAME]);
+	struct nlattr *session = attrs[KTB_A_EVENT_SESSION_ID];
+	struct nlattr *id = attrs[KTB_A_EVENT_ID];
+
+	return (!session || nla_get_u32(session) == event->session->id) &&
+	       (!id || nla_get_u64(id) == event->id) &&
+	       (!name || !strcmp(name, event->name));
+}
+
+/*
+ * Position: args[0] and args[1], session and event last told in full; args[2],
+ * the CPU to go on with. Both kinds of id grow along the lists.
+ */
+static int ktb_nl_dump_session_events(struct sk_buff *skb,
+				      struct netlink_callback *cb,
+				      struct ktb_session *session)
+{
+	struct nlattr **attrs = ktb_dump_attrs(cb);
+	unsigned long cpu = cb->args[2];
+	struct ktb_event *event;
+	int err = 0;
+
+	list_for_each_entry(event, &session->events, node) {
+		if ((session->id == cb->args[0] && event->id <= cb->args[1]) ||
+		    !ktb_nl_event_asked_for(event, attrs))
+			continue;
+		do {
+			err = ktb_nl_dump_event(skb, cb, event,
+						nla_get_flag(attrs[KTB_A_EVENT_PER_CPU]),
+						&cpu);
+		} while (!err && cpu);
+		if (err)
+			break;
+		cb->args[0] = session->id;
+		cb->args[1] = event->id;
+	}
+	cb->args[2] = cpu;
+	return err;
+}
+
+int ktrace_bridge_nl_event_get_dumpit(struct sk_buff *skb,
+				      struct netlink_callback *cb)
+{
+	int err = ktb_nl_allow(cb->skb, cb->extack);
+	struct ktb_session *session;
+
+	if (err)
+		return err;
+	mutex_lock(&ktb_lock);
+	list_for_each_entry(session, &ktb_sessions, node) {
+		if (session->id < cb->args[0])
+			continue;
+		err = ktb_nl_dump_session_events(skb, cb, session);
+		if (err)
+			break;
+	}
+	mutex_unlock(&ktb_lock);
+	return skb->len ?: err;
+}
+
+static int ktb_nl_put_source(struct sk_buff *skb, const struct ktb_native *native)
+{
+	u16 type;
+
+	if (nla_put_string(skb, KTB_A_SOURCE_NAME, native->name) ||
+	    nla_put_u32(skb, KTB_A_SOURCE_PATH, KTB_PATH_NATIVE) ||
+	    nla_put_u32(skb, KTB_A_SOURCE_SIZE, native->size))
+		return -EMSGSIZE;
+	if (!ktb_tracepoint_find(native->name, NULL, &type) &&
+	    nla_put_u32(skb, KTB_A_SOURCE_TYPE, type))
+		return -EMSGSIZE;
+	return 0;
+}
+
+int ktrace_bridge_nl_source_get_doit(struct sk_buff *skb, struct genl_info *info)
+{
+	const char *name = ktb_nl_string(info->attrs[KTB_A_SOURCE_NAME]);
+	const struct ktb_native *native;
+	struct sk_buff *reply;
+	void *header;
+	int err = ktb_nl_allow(skb, info->extack);
+
+	if (err)
+		return err;
+	if (!name) {
+		GENL_SET_ERR_MSG(info, "name: missing, give system:event");
+		return -EINVAL;
+	}
+	native = ktb_native_find(name);
+	if (!native) {
+		GENL_SET_ERR_MSG(info, "name: no native event of this name");
+		return -ENOENT;
+	}
+	reply = ktb_nl_reply_new(info, NLMSG_DEFAULT_SIZE, &header);
+	if (!reply) {
+		GENL_SET_ERR_MSG(info, "out of memory");
+		return -ENOMEM;
+	}
+	return ktb_nl_reply_send(reply, header, info,
+				 ktb_nl_put_source(reply, native));
+}
+
+/* Position: args[0], the number of sources told. The list never changes. */
+int ktrace_bridge_nl_source_get_dumpit(struct sk_buff *skb,
+				       struct netlink_callback *cb)
+{
+	int err = ktb_nl_allow(cb->skb, cb->extack);
+	const struct ktb_native *native;
+	long pos = 0;
+	void *header;
+
+	if (err)
+		return err;
+	list_for_each_entry(native, &ktb_natives, node) {
+		if (pos++ < cb->args[0])
+			continue;
+		header = genlmsg_put(skb, NETLINK_CB(cb->skb).portid,
+				     cb->nlh->nlmsg_seq, &ktb_genl_family,
+				     NLM_F_MULTI, KTB_CMD_SOURCE_GET);
+		if (!header)
+			break;
+		if (ktb_nl_put_source(skb, native)) {
+			genlmsg_cancel(skb, header);
+			break;
+		}
+		genlmsg_end(skb, header);
+		cb->args[0] = pos;
+	}
+	return skb->len;
+}

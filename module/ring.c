@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The ring buffer: one per session and CPU, one producer CPU, nested contexts,
+ * one reader, mapped by it. The producer's side is inline, in ring.h. Mirrors
+ * kernel/events/ring_buffer.c.
+ *
+ * Orderings, letters as in include/uapi/linux/ktrace_bridge_ring.h:
+ *
+ *   producer (its CPU, any context)        reader (any CPU)
+ *   ------------------------------------   ------------------------------------
+ *   load data_tail                         load_acquire data_head           (C)
+ *     control dependency             (A)     load records
+ *   store records                          store_release data_tail          (D)
+ *   store_release data_head          (B)
+ *
+ *   B pairs with C, A pairs with D.
+ *
+ *   store data_head                        store waiting
+ *     (no barrier)                         smp_mb                           (E)
+ *   load waiting                           load data_head
+ *
+ * The second table is a store buffering pattern whose left side would need a
+ * full barrier for every record. It has none: the producer may miss a reader
+ * that goes to sleep within the few nanoseconds in which its store of data_head
+ * is on the way. Hence the owner looks at the ring once more, KTB_RING_LINGER
+ * after a reader went to sleep (ktb_ring_ripen()): by then the store has long
+ * arrived, and any later producer sees the reader waiting.
+ */
+
+#include <linux/gfp.h>
+#include <linux/slab.h>
+#include <linux/time.h>
+#include <linux/topology.h>
+#include <linux/uaccess.h>
+#include <linux/vmalloc.h>
+
+#include "ring.h"
+
+#define KTB_GFP		(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
+
+static_assert(sizeof(long) == sizeof(u64));
+static_assert(offsetof(struct ktb_ring_page, data_head) == 128);
+static_assert(offsetof(struct ktb_ring_page, lost) == 136);
+static_assert(offsetof(struct ktb_ring_page, data_tail) == 256);
+static_assert(sizeof(struct ktb_ring_page) == 384);
+
+static bool ktb_ring_readable(const struct ktb_ring *ring)
+{
+	u64 unread = ktb_ring_unread(ring);
+
+	return unread && (unread >= READ_ONCE(ring->watermark) ||
+			  READ_ONCE(ring->ripe));
+}
+
+static void ktb_ring_wake(struct ktb_ring *ring)
+{
+	WRITE_ONCE(ring->wakeups, ring->wakeups + 1);
+	wake_up_all(&ring->wait);
+	ring->ops->wake(ring);
+}
+
+/*
+ * Runs in irq context, on PREEMPT_RT in a thread: the first place after a
+ * record was written where locks may be taken.
+ */
+static void ktb_ring_work(struct irq_work *work)
+{
+	struct ktb_ring *ring = container_of(work, struct ktb_ring, work);
+	u64 unread;
+
+	if (local_read(&ring->lost_total) && !ring->loss_told) {
+		WRITE_ONCE(ring->loss_told, true);
+		ring->ops->lost(ring);
+	}
+
+	if (!ktb_ring_readable(ring)) {
+		unread = ktb_ring_unread(ring);
+		WRITE_ONCE(ring->waiting,
+			   unread ? KTB_RING_WATERMARK : KTB_RING_ANY);
+		smp_mb(); /* E, on the reader's behalf */
+		if (!ktb_ring_readable(ring)) {
+			if (unread)
+				ring->ops->linger(ring);
+			return;
+		}
+		WRITE_ONCE(ring->waiting, KTB_RING_NOBODY);
+	}
+	ktb_ring_wake(ring);
+}
+
+/**
+ * ktb_ring_notify - a record was committed and a reader waits
+ * @ring: the ring of this CPU
+ *
+ * The slow half of ktb_ring_commit(); any context. At most one wake-up is on
+ * its way, and the next record starts another only after a reader slept again.
+ */
+void ktb_ring_notify(struct ktb_ring *ring)
+{
+	if (READ_ONCE(ring->waiting) == KTB_RING_WATERMARK &&
+	    ktb_ring_unread(ring) < READ_ONCE(ring->watermark))
+		return;
+	WRITE_ONCE(ring->waiting, KTB_RING_NOBODY);
+	irq_work_queue(&ring->work);
+}
+
+/**
+ * ktb_ring_poll - whether there is something to read, and wake us when there is
+ * @ring: the ring
+ *
+ * Called from poll(2), after poll_wait(). It asks for a wake-up in any case: an
+ * edge-triggered epoll does not come back before the next one.
+ */
+bool ktb_ring_poll(struct ktb_ring *ring)
+{
+	if (!ktb_ring_unread(ring))
+		WRITE_ONCE(ring->ripe, false);
+	WRITE_ONCE(ring->waiting, KTB_RING_ANY);
+	smp_mb(); /* E */
+	return ktb_ring_readable(ring);
+}
+
+/**
+ * ktb_ring_ripen - what is unread is to be read now, whatever the watermark
+ * @ring: the ring
+ *
+ * Process context.
+ */
+void ktb_ring_ripen(struct ktb_ring *ring)
+{
+	if (!ktb_ring_unread(ring))
+		return;
+	WRITE_ONCE(ring->ripe, true);
+	ktb_ring_wake(ring);
+}
+
+static unsigned long ktb_ring_nr_data_pages(const struct ktb_ring *ring)
+{
+	return ring->size >> PAGE_SHIFT;
+}
+
+/*
+ * What may be mapped how stands in the uapi header. The pages are inserted at
+ * once and counted by the mapping, so that fork, split and move need no help
+ * from us and a mapping may outlive the ring.
+ */
+static int ktb_ring_check_vma(const struct ktb_ring *ring,
+			      struct vm_area_struct *vma,
+			      unsigned long pgoff)
+{
+	unsigned long nr_pages = vma_pages(vma);
+	unsigned long nr_data = ktb_ring_nr_data_pages(ring);
+	bool control = pgoff == 0 && nr_pages == 1;
+	bool data = pgoff <= 1 && (nr_pages == nr_data + 1 - pgoff ||
+				   nr_pages == 2 * nr_data + 1 - pgoff);
+
+	if (!(vma->vm_flags & VM_MAYSHARE))
+		return -EINVAL;
+	if (!control && !data)
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EACCES;
+	if (!control && (vma->vm_flags & VM_WRITE))
+		return -EACCES;
+	return 0;
+}
+
+/**
+ * ktb_ring_mmap - map a ring, or a part of it, into a process
+ * @ring: the ring
+ * @vma: the mapping to be
+ * @pgoff: its first page, counted from the ring's control page
+ *
+ * Called with the mmap lock held.
+ *
+ * Return: 0, or
+ * * -EINVAL - not shared, or neither the control page nor the data as a whole
+ * * -EACCES - writable or executable where that is not allowed
+ * * -ENOMEM - no memory for page tables
+ */
+int ktb_ring_mmap(struct ktb_ring *ring, struct vm_area_struct *vma,
+		  unsigned long pgoff)
+{
+	bool control = pgoff == 0 && vma_pages(vma) == 1;
+	int err = ktb_ring_check_vma(ring, vma, pgoff);
+
+	if (err)
+		return err;
+
+	vm_flags_clear(vma, control ? VM_MAYEXEC : VM_MAYEXEC | VM_MAYWRITE);
+	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
+	return remap_vmalloc_range(vma, ring->base, pgoff);
+}
+
+/*
+ * Bytes of whole records, from @tail on, that fit into @len. The positions come
+ * from a page that the reader may have scribbled on; the caller made sure that
+ * they enclose at most one ring's worth of data.
+ */
+static ssize_t ktb_ring_fit(const struct ktb_ring *ring, u64 tail, u64 head,
+			    size_t len)
+{
+	size_t fit = 0;
+
+	while (tail + fit != head) {
+		const struct perf_event_header *header =
+			ring->data + ((tail + fit) & (ring->size - 1));
+		u16 size = READ_ONCE(header->size);
+
+		if (size < sizeof(*header) || size % sizeof(u64) ||
+		    size > head - tail - fit)
+			return -EIO;
+		if (size > len - fit)
+			return fit ? fit : -EMSGSIZE;
+		fit += size;
+	}
+	return fit;
+}
+
+/**
+ * ktb_ring_read - copy whole records out and consume them
+ * @ring: the ring
+ * @buf: where to
+ * @len: bytes there
+ *
+ * Process context.
+ *
+ * Return: bytes copied, 0 when there is nothing to read, or
+ * * -EMSGSIZE - the next record is longer than @len
+ * * -EIO - the control page's positions are not those of the ring
+ * * -EFAULT - @buf is not writable
+ * * -EINTR - a signal came while another read was under way
+ */
+ssize_t ktb_ring_read(struct ktb_ring *ring, char __user *buf, size_t len)
+{
+	u64 head, tail, reserved;
+	ssize_t fit;
+
+	if (mutex_lock_interruptible(&ring->read_lock))
+		return -EINTR;
+
+	tail = READ_ONCE(ring->page->data_tail);
+	head = smp_load_acquire(&ring->page->data_head); /* C */
+	reserved = local_read(&ring->head);
+	if (head - tail > ring->size || reserved - head > ring->size ||
+	    tail % sizeof(u64) || head % sizeof(u64)) {
+		fit = -EIO;
+		goto out;
+	}
+
+	fit = ktb_ring_fit(ring, tail, head, len);
+	if (fit <= 0)
+		goto out;
+	if (copy_to_user(buf, ring->data + (tail & (ring->size - 1)), fit)) {
+		fit = -EFAULT;
+		goto out;
+	}
+	smp_store_release(&ring->page->data_tail, tail + fit); /* D */
+out:
+	mutex_unlock(&ring->read_lock);
+	return fit;
+}
+
+static void ktb_ring_free_pages(struct ktb_ring *ring)
+{
+	while (ring->nr_pages)
+		put_page(ring->pages[--ring->nr_pages]);
+	kvfree(ring->pages);
+}
+
+static int ktb_ring_alloc_pages(struct ktb_ring *ring)
+{
+	unsigned long nr_data = ktb_ring_nr_data_pages(ring);
+	int node = cpu_to_node(ring->cpu);
+
+	ring->pages = kvmalloc_array(1 + 2 * nr_data, sizeof(*ring->pages), KTB_GFP);
+	if (!ring->pages)
+		return -ENOMEM;
+
+	while (ring->nr_pages < 1 + nr_data) {
+		struct page *page = alloc_pages_node(node, KTB_GFP | __GFP_ZERO, 0);
+
+		if (!page)
+			goto err_free_pages;
+		ring->pages[ring->nr_pages++] = page;
+		cond_resched();
+	}
+	memcpy(ring->pages + 1 + nr_data, ring->pages + 1,
+	       nr_data * sizeof(*ring->pages));
+
+	ring->base = vmap(ring->pages, 1 + 2 * nr_data, VM_MAP | VM_USERMAP,
+			  PAGE_KERNEL);
+	if (!ring->base)
+		goto err_free_pages;
+	return 0;
+
+err_free_pages:
+	ktb_ring_free_pages(ring);
+	return -ENOMEM;
+}
+
+static void ktb_ring_init_page(struct ktb_ring *ring,
+			       const struct ktb_ring_config *config)
+{
+	struct ktb_ring_page *page = ring->base;
+
+	*page = (struct ktb_ring_page) {
+		.magic		= KTB_RING_MAGIC,
+		.version	= KTB_RING_VERSION,
+		.size		= sizeof(*page),
+		.session	= config->session,
+		.cpu		= ring->cpu,
+		.data_offset	= PAGE_SIZE,
+		.data_size	= ring->size,
+		.sample_type	= config->sample_type,
+		.clockid	= CLOCK_MONOTONIC,
+		.flags		= config->flags,
+	};
+	ring->page = page;
+	ring->data = ring->base + PAGE_SIZE;
+}
+
+/**
+ * ktb_ring_create - make the ring of one CPU
+ * @cpu: the CPU that will write it; its node gives the memory
+ * @config: what for
+ *
+ * Fails fast when memory is short, without calling on the OOM killer. Process
+ * context. Counterpart of rb_alloc().
+ *
+ * Return: the ring, or ERR_PTR(-ENOMEM).
+ */
+struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config)
+{
+	struct ktb_ring *ring;
+	int err;
+
+	ring = kzalloc_node(sizeof(*ring), KTB_GFP, cpu_to_node(cpu));
+	if (!ring)
+		return ERR_PTR(-ENOMEM);
+
+	ring->cpu = cpu;
+	ring->size = config->size;
+	ring->max_record = min_t(unsigned long, KTB_RECORD_MAX, config->size / 2);
+	ring->watermark = config->watermark;
+	ring->ops = config->ops;
+	ring->owner = config->owner;
+	init_irq_work(&ring->work, ktb_ring_work);
+	init_waitqueue_head(&ring->wait);
+	mutex_init(&ring->read_lock);
+
+	err = ktb_ring_alloc_pages(ring);
+	if (err) {
+		kfree(ring);
+		return ERR_PTR(err);
+	}
+	ktb_ring_init_page(ring, config);
+	return ring;
+}
+
+/**
+ * ktb_ring_quiesce - wait until the ring calls its owner no more
+ * @ring: the ring, without producers
+ *
+ * Process context.
+ */
+void ktb_ring_quiesce(struct ktb_ring *ring)
+{
+	irq_work_sync(&ring->work);
+}
+
+/**
+ * ktb_ring_destroy - free a ring
+ * @ring: the ring, quiesced and without readers
+ *
+ * Mappings may still be there: they hold references on the pages. Process
+ * context.
+ */
+void ktb_ring_destroy(struct ktb_ring *ring)
+{
+	vunmap(ring->base);
+	ktb_ring_free_pages(ring);
+	kfree(ring);
+}

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KTB_SESSION_H
+#define _KTB_SESSION_H
+
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/notifier.h>
+#include <linux/sched.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <uapi/linux/ktrace_bridge.h>
+
+#include "event.h"
+#include "ring.h"
+
+struct bpf_prog;
+struct netlink_ext_ack;
+
+#define KTB_SESSIONS_MAX	64
+#define KTB_EVENTS_MAX		1024
+#define KTB_RING_SIZE_DEFAULT	SZ_1M
+#define KTB_RING_SIZE_MAX	SZ_1G
+
+/**
+ * struct ktb_session - a set of events and one ring per CPU
+ *
+ * On the list from ktb_session_create() to ktb_session_destroy(), in memory
+ * until the last reader is gone too.
+ *
+ * @ref: the list's, and one for each reader
+ * @node: in ktb_sessions; ktb_lock and ktb_rings_lock to change, either to read
+ * @id: number, never zero
+ * @flags: KTB_SESSION_*, KTB_SESSION_DISABLED as given at first
+ * @name: unique among the sessions on the list
+ * @owner_portid: netlink port whose end ends the session, 0 when persistent
+ * @owner_pid: process that made it
+ * @enabled: whether its events write; ktb_lock
+ * @dead: taken off the list; never reset
+ * @ring_size: bytes of data per ring, 0 when it only counts
+ * @watermark: unread bytes at which a sleeping reader is woken; ktb_lock
+ * @charged: bytes that count against the module's limit; ktb_rings_lock
+ * @events: attached; ktb_lock and ktb_rings_lock to change, either to read
+ * @nr_events: their number; ktb_lock
+ * @readers: bound descriptors; ktb_lock
+ * @wait: readers bound to all rings
+ * @linger: looks at the rings once more after a reader went to sleep
+ * @loss: tells of the first loss on a ring
+ * @lossy: rings of which that is to be told
+ * @ring: by CPU; NULL where the CPU was never online. Set once, released to
+ *	lockless readers.
+ */
+struct ktb_session {
+	struct kref ref;
+	struct list_head node;
+	u32 id;
+	u32 flags;
+	char name[KTRACE_BRIDGE_NAME_LEN + 1];
+	u32 owner_portid;
+	pid_t owner_pid;
+	bool enabled;
+	bool dead;
+	unsigned long ring_size;
+	unsigned int watermark;
+	unsigned long charged;
+	struct list_head events;
+	unsigned int nr_events;
+	struct list_head readers;
+	wait_queue_head_t wait;
+	struct delayed_work linger;
+	struct work_struct loss;
+	cpumask_t lossy;
+	struct ktb_ring *ring[];
+};
+
+/**
+ * struct ktb_reader - an open descriptor of /dev/ktrace_bridge
+ * @node: in @session->readers, once bound; ktb_lock
+ * @session: what it reads, NULL until bound; set once, a reference
+ * @cpu: whose ring, -1 for all
+ * @pid: process that bound it
+ * @comm: that process's name
+ */
+struct ktb_reader {
+	struct list_head node;
+	struct ktb_session *session;
+	int cpu;
+	pid_t pid;
+	char comm[TASK_COMM_LEN];
+};
+
+/**
+ * struct ktb_session_options - what a session is made with
+ * @name: unique
+ * @flags: KTB_SESSION_*
+ * @ring_size: bytes of data per CPU, rounded up to a power of two of pages
+ * @watermark: unread bytes at which a sleeping reader is woken
+ * @owner_portid: netlink port of the owner
+ */
+struct ktb_session_options {
+	const char *name;
+	u32 flags;
+	u64 ring_size;
+	u32 watermark;
+	u32 owner_portid;
+};
+
+/**
+ * struct ktb_event_options - what an event is attached with
+ * @name: "system:event"
+ * @disabled: attach, but write nothing until enabled
+ * @period: every period-th hit makes a record, at least 1
+ * @target_pid: only hits of this thread, in the caller's pid namespace; 0 all
+ */
+struct ktb_event_options {
+	const char *name;
+	bool disabled;
+	u64 period;
+	u32 target_pid;
+};
+
+/* What happens to sessions, for whom it concerns. */
+enum ktb_notice_kind {
+	KTB_NOTICE_SESSION_NEW,
+	KTB_NOTICE_SESSION_DEL,
+	KTB_NOTICE_EVENT_ATTACH,
+	KTB_NOTICE_EVENT_DETACH,
+	KTB_NOTICE_LOST,
+	KTB_NOTICE_CPU_ONLINE,
+	KTB_NOTICE_CPU_OFFLINE,
+};
+
+/**
+ * struct ktb_notice - argument of a ktb_notices call; its action is the kind
+ * @session: the session
+ * @event: the event, for KTB_NOTICE_EVENT_*
+ * @cpu: the CPU, for KTB_NOTICE_LOST and KTB_NOTICE_CPU_*
+ */
+struct ktb_notice {
+	const struct ktb_session *session;
+	const struct ktb_event *event;
+	int cpu;
+};
+
+extern struct blocking_notifier_head ktb_notices;
+extern struct mutex ktb_lock;
+extern struct list_head ktb_sessions;
+
+int ktb_sessions_init(void);
+void ktb_sessions_exit(void);
+
+struct ktb_session *ktb_session_create(const struct ktb_session_options *options,
+				       struct netlink_ext_ack *extack);
+void ktb_session_destroy(struct ktb_session *session);
+void ktb_sessions_destroy_owned(u32 portid);
+void ktb_session_put(struct ktb_session *session);
+struct ktb_session *ktb_session_find(u32 id, const char *name);
+void ktb_session_enable(struct ktb_session *session, bool enable);
+void ktb_session_set_watermark(struct ktb_session *session, u32 watermark);
+void ktb_session_flush(struct ktb_session *session);
+
+int ktb_reader_bind(struct ktb_reader *reader, u32 session, int cpu);
+void ktb_reader_unbind(struct ktb_reader *reader);
+
+struct ktb_event *ktb_event_attach(struct ktb_session *session,
+				   const struct ktb_event_options *options,
+				   struct netlink_ext_ack *extack);
+void ktb_event_detach(struct ktb_event *event, struct ktb_ledger *last);
+void ktb_events_detach(struct ktb_session *session);
+struct ktb_event *ktb_event_find(struct ktb_session *session, u64 id,
+				 const char *name);
+void ktb_event_enable(struct ktb_event *event, bool enable);
+void ktb_event_ledger(const struct ktb_event *event, struct ktb_ledger *ledger);
+
+#endif /* _KTB_SESSION_H */
