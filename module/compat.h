@@ -7,9 +7,12 @@
 #ifndef _KTB_COMPAT_H
 #define _KTB_COMPAT_H
 
+#include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/preempt.h>
+#include <linux/sched.h>
 #include <linux/string.h>
+#include <linux/trace_events.h>
 #include <linux/version.h>
 #include <net/genetlink.h>
 #include <asm/local.h>
@@ -61,6 +64,26 @@ static inline struct nlattr **ktb_dump_attrs(struct netlink_callback *cb)
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
 #define ktb_syscall_probe_enter()	preempt_disable_notrace()
 #define ktb_syscall_probe_exit()	preempt_enable_notrace()
+#endif
+
+/*
+ * Lazy preemption: 6.1-rt has it with a count of its own in the common fields
+ * of a record; 6.12-rt and 6.13 have a flag only.
+ */
+#ifdef TIF_NEED_RESCHED_LAZY
+#define ktb_need_resched_lazy()	test_thread_flag(TIF_NEED_RESCHED_LAZY)
+#define KTB_TRACE_FLAG_LAZY	TRACE_FLAG_NEED_RESCHED_LAZY
+#else
+#define ktb_need_resched_lazy()	false
+#define KTB_TRACE_FLAG_LAZY	0
+#endif
+
+#ifdef preempt_lazy_count
+#define ktb_lazy_count()			(preempt_lazy_count() & 0xff)
+#define ktb_entry_set_lazy_count(entry, count)	((entry)->preempt_lazy_count = (count))
+#else
+#define ktb_lazy_count()			0
+#define ktb_entry_set_lazy_count(entry, count)	((void)(entry), (void)(count))
 #endif
 
 /*

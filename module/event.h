@@ -20,7 +20,7 @@ struct tracepoint;
  * Written by that CPU only, in any context with preemption disabled. What each
  * counter means stands in Documentation/netlink/specs/ktrace_bridge.yaml.
  *
- * @ring: the session's ring of this CPU, NULL when it has none
+ * @ring: the session's ring of this CPU, or ktb_ring_none
  * @hits: times the event fired
  * @written: records that reached the ring
  * @filtered: hits dropped by target or program

@@ -44,6 +44,8 @@ static_assert(offsetof(struct ktb_ring_page, lost) == 136);
 static_assert(offsetof(struct ktb_ring_page, data_tail) == 256);
 static_assert(sizeof(struct ktb_ring_page) == 384);
 
+struct ktb_ring ktb_ring_none;
+
 static bool ktb_ring_readable(const struct ktb_ring *ring)
 {
 	u64 unread = ktb_ring_unread(ring);
@@ -102,6 +104,77 @@ void ktb_ring_notify(struct ktb_ring *ring)
 		return;
 	WRITE_ONCE(ring->waiting, KTB_RING_NOBODY);
 	irq_work_queue(&ring->work);
+}
+
+/**
+ * ktb_ring_make_room - look how far the reader is
+ * @ring: the ring of this CPU
+ * @size: bytes wanted
+ *
+ * Any context, preemption disabled. The position comes from a page that its
+ * reader may scribble on: one that is not within the ring is taken for a reader
+ * that has not moved.
+ *
+ * Return: whether there is room.
+ */
+bool ktb_ring_make_room(struct ktb_ring *ring, unsigned int size)
+{
+	unsigned long head = local_read(&ring->head);
+	unsigned long tail = READ_ONCE(ring->page->data_tail); /* A */
+
+	if (head - tail > ring->size)
+		return false;
+	WRITE_ONCE(ring->tail, tail);
+	return head + size - tail <= ring->size;
+}
+
+/**
+ * ktb_ring_lose - count one hit that does not reach the ring
+ * @ring: the ring of this CPU, or ktb_ring_none
+ *
+ * Any context, preemption disabled.
+ */
+void ktb_ring_lose(struct ktb_ring *ring)
+{
+	if (ring == &ktb_ring_none)
+		return;
+	local_inc(&ring->lost);
+	local_inc(&ring->lost_total);
+	WRITE_ONCE(ring->limit, 0);
+	WRITE_ONCE(ring->page->lost, local_read(&ring->lost_total));
+	if (!READ_ONCE(ring->loss_told))
+		irq_work_queue(&ring->work);
+}
+
+/**
+ * ktb_ring_lost_take - what has been lost and not been stated
+ * @ring: the ring of this CPU
+ * @lost: set to the number of hits
+ *
+ * The caller states it in the stream, or puts it back. The limit is lifted
+ * first: a hit that is lost meanwhile, by a context that nests here, lowers it
+ * again. Any context, preemption disabled.
+ *
+ * Return: whether there was any.
+ */
+bool ktb_ring_lost_take(struct ktb_ring *ring, unsigned long *lost)
+{
+	WRITE_ONCE(ring->limit, ring->max_record);
+	barrier();
+	*lost = local_xchg(&ring->lost, 0);
+	return *lost;
+}
+
+/**
+ * ktb_ring_lost_put_back - there was no room to state it
+ * @ring: the ring of this CPU
+ * @lost: from ktb_ring_lost_take()
+ */
+void ktb_ring_lost_put_back(struct ktb_ring *ring, unsigned long lost)
+{
+	local_add(lost, &ring->lost);
+	barrier();
+	WRITE_ONCE(ring->limit, 0);
 }
 
 /**
@@ -204,7 +277,7 @@ static ssize_t ktb_ring_fit(const struct ktb_ring *ring, u64 tail, u64 head,
 
 	while (tail + fit != head) {
 		const struct perf_event_header *header =
-			ring->data + ((tail + fit) & (ring->size - 1));
+			ring->data + ((tail + fit) & ring->mask);
 		u16 size = READ_ONCE(header->size);
 
 		if (size < sizeof(*header) || size % sizeof(u64) ||
@@ -251,7 +324,7 @@ ssize_t ktb_ring_read(struct ktb_ring *ring, char __user *buf, size_t len)
 	fit = ktb_ring_fit(ring, tail, head, len);
 	if (fit <= 0)
 		goto out;
-	if (copy_to_user(buf, ring->data + (tail & (ring->size - 1)), fit)) {
+	if (copy_to_user(buf, ring->data + (tail & ring->mask), fit)) {
 		fit = -EFAULT;
 		goto out;
 	}
@@ -341,7 +414,9 @@ struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config)
 
 	ring->cpu = cpu;
 	ring->size = config->size;
+	ring->mask = config->size - 1;
 	ring->max_record = min_t(unsigned long, KTB_RECORD_MAX, config->size / 2);
+	ring->limit = ring->max_record;
 	ring->watermark = config->watermark;
 	ring->ops = config->ops;
 	ring->owner = config->owner;

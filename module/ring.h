@@ -34,6 +34,12 @@ struct ktb_ring_ops {
 	void (*lost)(struct ktb_ring *ring);
 };
 
+/* The contexts that can nest in each other, a bit each. */
+#define KTB_CONTEXT_TASK	BIT(0)
+#define KTB_CONTEXT_SOFTIRQ	BIT(1)
+#define KTB_CONTEXT_HARDIRQ	BIT(2)
+#define KTB_CONTEXT_NMI		BIT(3)
+
 /* Longest time a record below the watermark stays unannounced. */
 #define KTB_RING_LINGER		(HZ / 20)
 
@@ -48,15 +54,19 @@ struct ktb_ring_ops {
  * they interrupted goes on, so plain and local_t operations are enough.
  *
  * @head: bytes ever reserved
- * @nest: writers inside ktb_ring_reserve() ... ktb_ring_commit()
- * @waiting: enum ktb_ring_waiting; set by a reader on any CPU
- * @max_record: bytes of the longest record taken
+ * @tail: data_tail as last looked at; the reader may be further
  * @size: bytes of data, a power of two
+ * @mask: @size - 1
  * @data: the data, mapped twice in a row: a record never wraps
  * @page: control page, shared with the reader. The kernel stores to it, and
  *	loads nothing but data_tail from it, once, to compare.
+ * @limit: bytes of the longest record taken without further ado: @max_record,
+ *	or 0 while a loss is to be stated first
+ * @busy: the contexts writing, one bit each, KTB_CONTEXT_*
+ * @waiting: enum ktb_ring_waiting; set by a reader on any CPU
  * @lost: hits lost since the last PERF_RECORD_LOST
  * @lost_total: hits ever lost
+ * @max_record: bytes of the longest record taken
  * @cpu: the producer
  * @work: carries a wake-up out of any context
  * @wait: readers bound to this ring alone
@@ -73,16 +83,19 @@ struct ktb_ring_ops {
  */
 struct ktb_ring {
 	local_t head;
-	unsigned int nest;
-	unsigned int waiting;
-	unsigned int max_record;
+	unsigned long tail;
 	unsigned long size;
+	unsigned long mask;
 	void *data;
 	struct ktb_ring_page *page;
-	local_t lost;
-	local_t lost_total;
+	unsigned int limit;
+	u8 busy;
+	u8 waiting;
 
-	int cpu ____cacheline_aligned;
+	local_t lost ____cacheline_aligned;
+	local_t lost_total;
+	unsigned int max_record;
+	int cpu;
 	struct irq_work work;
 	wait_queue_head_t wait;
 	const struct ktb_ring_ops *ops;
@@ -126,6 +139,13 @@ ssize_t ktb_ring_read(struct ktb_ring *ring, char __user *buf, size_t len);
 bool ktb_ring_poll(struct ktb_ring *ring);
 void ktb_ring_ripen(struct ktb_ring *ring);
 void ktb_ring_notify(struct ktb_ring *ring);
+bool ktb_ring_make_room(struct ktb_ring *ring, unsigned int size);
+void ktb_ring_lose(struct ktb_ring *ring);
+bool ktb_ring_lost_take(struct ktb_ring *ring, unsigned long *lost);
+void ktb_ring_lost_put_back(struct ktb_ring *ring, unsigned long lost);
+
+/* Stands in where a CPU has no ring: takes nothing. */
+extern struct ktb_ring ktb_ring_none;
 
 /**
  * ktb_ring_unread - bytes published and not yet consumed
@@ -139,36 +159,20 @@ static inline u64 ktb_ring_unread(const struct ktb_ring *ring)
 	return READ_ONCE(ring->page->data_head) - READ_ONCE(ring->page->data_tail);
 }
 
-/**
- * ktb_ring_lose - count one hit that does not reach the ring
- * @ring: the ring of this CPU
- *
- * Any context, preemption disabled.
- */
-static __always_inline void ktb_ring_lose(struct ktb_ring *ring)
-{
-	local_inc(&ring->lost);
-	local_inc(&ring->lost_total);
-	WRITE_ONCE(ring->page->lost, local_read(&ring->lost_total));
-	if (unlikely(!ring->loss_told))
-		irq_work_queue(&ring->work);
-}
-
 /*
  * Publish everything reserved so far, if this is the outermost writer.
  *
- *  nest is 1 and stays 1 while head is loaded, so that a context that nests
- *  here leaves the publishing to us; only then may it drop to 0. What nested
- *  between the load and the drop is seen by the second look at head, what
- *  nests after the drop publishes for itself.
+ * Our bit stays set while head is loaded, so that a context that nests here
+ * leaves the publishing to us; only then may it be cleared. What nested between
+ * the load and the clearing is seen by the second look at head, what nests
+ * after the clearing publishes for itself.
  */
-static __always_inline void ktb_ring_publish(struct ktb_ring *ring)
+static __always_inline void ktb_ring_publish(struct ktb_ring *ring, u8 context)
 {
-	unsigned int nest = READ_ONCE(ring->nest);
 	unsigned long head;
 
-	if (unlikely(nest > 1)) {
-		WRITE_ONCE(ring->nest, nest - 1);
+	if (unlikely(ring->busy != context)) {
+		ring->busy &= ~context;
 		return;
 	}
 
@@ -178,71 +182,68 @@ static __always_inline void ktb_ring_publish(struct ktb_ring *ring)
 		/* B: pairs with the reader's acquire of data_head, C. */
 		smp_store_release(&ring->page->data_head, head);
 		barrier();
-		WRITE_ONCE(ring->nest, 0);
+		WRITE_ONCE(ring->busy, 0);
 		barrier();
 		if (likely(head == local_read(&ring->head)))
 			break;
-		WRITE_ONCE(ring->nest, 1);
+		WRITE_ONCE(ring->busy, context);
 	}
-}
-
-/*
- * Take @size bytes off the ring. NULL when the reader left no room.
- *
- * A: the load of data_tail decides whether anything is stored at all, and
- * stores are not speculated: nothing is overwritten before the reader's
- * release of data_tail, D. A hostile data_tail makes the difference wrong, by
- * which the ring looks full, or holds records that its reader gave up.
- */
-static __always_inline void *ktb_ring_take(struct ktb_ring *ring, unsigned int size)
-{
-	unsigned long offset = local_read(&ring->head);
-
-	do {
-		unsigned long tail = READ_ONCE(ring->page->data_tail);
-
-		if (unlikely(offset + size - tail > ring->size))
-			return NULL;
-	} while (unlikely(!local_try_cmpxchg(&ring->head, &offset, offset + size)));
-
-	return ring->data + (offset & (ring->size - 1));
 }
 
 /**
  * ktb_ring_reserve - begin a record
  * @ring: the ring of this CPU
- * @size: bytes of the record, a multiple of 8, at most KTB_RECORD_MAX
+ * @size: bytes of the record, a multiple of 8, at most @ring->max_record
+ * @context: what runs, KTB_CONTEXT_*; not writing to this ring yet
+ * @record: set to the record
  *
  * On success the caller fills the record in place and calls ktb_ring_commit().
- * Any context, preemption disabled from here to the commit.
- * Counterpart of perf_output_begin().
+ * Any context, preemption disabled from here to the commit. Counterpart of
+ * perf_output_begin().
  *
- * Return: the record, or NULL when the ring is full.
+ * A: a load of data_tail, in ktb_ring_make_room(), decides whether anything is
+ * stored at all, and stores are not speculated: nothing is overwritten before
+ * the reader's release of data_tail, D.
+ *
+ * Return: whether there was room as far as is known: ktb_ring_make_room() may
+ * know more.
  */
-static __always_inline void *ktb_ring_reserve(struct ktb_ring *ring, unsigned int size)
+static __always_inline bool ktb_ring_reserve(struct ktb_ring *ring, unsigned int size,
+					     u8 context, void **record)
 {
-	void *record;
+	unsigned long offset;
 
-	WRITE_ONCE(ring->nest, READ_ONCE(ring->nest) + 1);
 	barrier();
-	record = ktb_ring_take(ring, size);
-	if (unlikely(!record))
-		ktb_ring_publish(ring);
-	return record;
+	ring->busy |= context;
+	barrier();
+	offset = local_read(&ring->head);
+	do {
+		if (unlikely(offset + size - ring->tail > ring->size)) {
+			ktb_ring_publish(ring, context);
+			return false;
+		}
+	} while (unlikely(!local_try_cmpxchg(&ring->head, &offset, offset + size)));
+
+	*record = ring->data + (offset & ring->mask);
+	if (!*record)	/* never: spares the caller a check */
+		__builtin_unreachable();
+	return true;
 }
 
 /**
  * ktb_ring_commit - the record is complete
  * @ring: the ring it was reserved from
+ * @context: as given to ktb_ring_reserve()
  *
  * The outermost writer publishes what it and all that nested in it wrote. A
  * sleeping reader is woken by irq_work, so that this may run under any lock.
  * Counterpart of perf_output_end().
  */
-static __always_inline void ktb_ring_commit(struct ktb_ring *ring)
+static __always_inline void ktb_ring_commit(struct ktb_ring *ring, u8 context)
 {
-	ktb_ring_publish(ring);
-	if (unlikely(READ_ONCE(ring->waiting)))
+	ktb_ring_publish(ring, context);
+	/* A reader may set it at any time; ring.c says why that is enough. */
+	if (unlikely(data_race(ring->waiting)))
 		ktb_ring_notify(ring);
 }
 

@@ -64,7 +64,7 @@ static int ktb_session_ring_create(struct ktb_session *session, int cpu)
 	struct ktb_ring *ring;
 
 	lockdep_assert_held(&ktb_rings_lock);
-	if (session->ring_size > READ_ONCE(ktb_ring_limit) - min(ktb_rings_charged, READ_ONCE(ktb_ring_limit)))
+	if (ktb_rings_charged + session->ring_size > READ_ONCE(ktb_ring_limit))
 		return -EDQUOT;
 	ring = ktb_ring_create(cpu, &config);
 	if (IS_ERR(ring))
@@ -224,7 +224,8 @@ void ktb_event_rings_set(struct ktb_event *event)
 
 	mutex_lock(&ktb_rings_lock);
 	for_each_possible_cpu(cpu)
-		per_cpu_ptr(event->cpu, cpu)->ring = session->ring[cpu];
+		per_cpu_ptr(event->cpu, cpu)->ring =
+			session->ring[cpu] ?: &ktb_ring_none;
 	list_add_tail(&event->node, &session->events);
 	mutex_unlock(&ktb_rings_lock);
 }

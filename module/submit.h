@@ -3,8 +3,13 @@
 #define _KTB_SUBMIT_H
 
 #include <linux/perf_event.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/timekeeping.h>
+#include <linux/trace_events.h>
 
 #include "event.h"
+#include "ring.h"
 
 /* What the records of a session without further options carry, in this order. */
 #define KTB_SAMPLE_TYPE							\
@@ -35,19 +40,149 @@ struct ktb_sample {
 static_assert(sizeof(struct ktb_sample) == 60);
 
 /**
- * struct ktb_handle - a hit between ktb_event_begin() and ktb_event_end()
+ * struct ktb_hit - a hit between ktb_event_begin() and ktb_event_end()
  * @ec: ring and ledger of this CPU
- * @busy: recursion mark of this CPU and context
+ * @ring: @ec's
+ * @sample: the record, NULL when there is none
+ *
+ * Lives in registers: returned by value, used by inline functions only.
  */
-struct ktb_handle {
+struct ktb_hit {
 	struct ktb_event_cpu *ec;
-	u8 *busy;
+	struct ktb_ring *ring;
+	struct ktb_sample *sample;
 };
 
 bool ktb_event_admit(struct ktb_event *event);
-void *ktb_event_begin(struct ktb_event *event, struct ktb_handle *handle,
-		      unsigned int size, unsigned long ip);
-void ktb_event_end(struct ktb_handle *handle);
-void ktb_event_count(struct ktb_handle *handle, void *entry, u64 count);
+struct ktb_sample *ktb_event_begin_slow(const struct ktb_event *event,
+					unsigned int size, unsigned long ip);
+void ktb_event_end_slow(struct ktb_ring *ring);
+
+/* Bits of preempt_count() that are not set where most events happen. */
+#define KTB_CONTEXT_UNUSUAL	(NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK | \
+				 (PREEMPT_MASK & ~0xf))
+
+/* preempt_count(), softirq's part too where PREEMPT_RT keeps it in the task. */
+static __always_inline unsigned int ktb_preempt_count(void)
+{
+	unsigned int pc = preempt_count();
+
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		pc |= softirq_count();
+	return pc;
+}
+
+/* A task, no interrupt, and nothing to say of it in the trace flags. */
+static __always_inline bool ktb_context_usual(unsigned int pc)
+{
+	return likely(!(pc & KTB_CONTEXT_UNUSUAL) && !tif_need_resched() &&
+		      !test_preempt_need_resched() && !ktb_need_resched_lazy() &&
+		      !current->migration_disabled && !ktb_lazy_count());
+}
+
+/* What tracing_gen_ctx() says, which is not exported. */
+struct ktb_trace_ctx {
+	u8 flags;
+	u8 counts;
+	u8 lazy_count;
+};
+
+static __always_inline void
+ktb_sample_fill(struct ktb_sample *sample, const struct ktb_event *event,
+		unsigned int size, u64 time, unsigned long ip,
+		struct ktb_trace_ctx ctx)
+{
+	const unsigned int full = ALIGN(sizeof(*sample) + size, sizeof(u64));
+	struct trace_entry *entry = (struct trace_entry *)sample->raw;
+	const u32 tid = current->pid;
+
+	/* The up to seven bytes behind the data. */
+	if (!__builtin_constant_p(size) || sizeof(*sample) + size != full)
+		*(u64 *)((void *)sample + full - sizeof(u64)) = 0;
+
+	sample->header = (struct perf_event_header) {
+		.type = PERF_RECORD_SAMPLE,
+		.misc = PERF_RECORD_MISC_KERNEL,
+		.size = full,
+	};
+	sample->id = event->id;
+	sample->ip = ip;
+	sample->pid = current->tgid;
+	sample->tid = tid;
+	sample->time = time;
+	sample->cpu = raw_smp_processor_id();
+	sample->reserved = 0;
+	sample->period = event->period;
+	sample->raw_size = full - sizeof(*sample);
+
+	/* As tracing_generic_entry_update() does. */
+	entry->type = event->type;
+	entry->flags = ctx.flags;
+	entry->preempt_count = ctx.counts;
+	entry->pid = tid;
+	ktb_entry_set_lazy_count(entry, ctx.lazy_count);
+}
+
+/**
+ * ktb_event_begin - a hit happened: begin its record
+ * @event: the event
+ * @size: bytes of the raw data, common fields included
+ *
+ * Inline in the probe, in the tracepoint's context, any, preemption disabled
+ * until ktb_event_end(). Here is what happens nearly always: a task hits, the
+ * ring has room. The clock is read first, as long as there is little to be kept
+ * over the call; all else is left to ktb_event_begin_slow(), which needs
+ * nothing of what was found out here. Counterpart of perf_trace_buf_alloc() and
+ * perf_trace_buf_update().
+ *
+ * Return: with the record, its raw data filled but for the event's own fields,
+ * or with NULL: then the hit is accounted for.
+ */
+static __always_inline struct ktb_hit
+ktb_event_begin(const struct ktb_event *event, unsigned int size)
+{
+	const unsigned int full = ALIGN(sizeof(struct ktb_sample) + size, sizeof(u64));
+	u64 time = ktime_get_mono_fast_ns();
+	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
+	unsigned int pc = ktb_preempt_count();
+	struct ktb_ring *ring = ec->ring;
+	void *record;
+
+	if (likely(ktb_context_usual(pc) && !(ring->busy & KTB_CONTEXT_TASK) &&
+		   full <= ring->limit &&
+		   ktb_ring_reserve(ring, full, KTB_CONTEXT_TASK, &record))) {
+		local_inc(&ec->hits);
+		ktb_sample_fill(record, event, size, time, _RET_IP_,
+				(struct ktb_trace_ctx) {
+					.flags = irqs_disabled() * TRACE_FLAG_IRQS_OFF,
+					.counts = pc,
+				});
+		return (struct ktb_hit) { ec, ring, record };
+	}
+
+	record = ktb_event_begin_slow(event, size, _RET_IP_);
+	ec = this_cpu_ptr(event->cpu);
+	return (struct ktb_hit) { ec, ec->ring, record };
+}
+
+/**
+ * ktb_event_end - the record is complete
+ * @hit: from ktb_event_begin(), with a record
+ * @count: perf's event count, 1 or what __perf_count() of the event says
+ *
+ * Counterpart of perf_trace_buf_submit().
+ */
+static __always_inline void ktb_event_end(struct ktb_hit hit, u64 count)
+{
+	if (count != 1) {
+		hit.sample->period = count;
+		local_add(count - 1, &hit.ec->extra);
+	}
+	local_inc(&hit.ec->written);
+	if (likely(hit.ring->busy == KTB_CONTEXT_TASK))
+		ktb_ring_commit(hit.ring, KTB_CONTEXT_TASK);
+	else
+		ktb_event_end_slow(hit.ring);
+}
 
 #endif /* _KTB_SUBMIT_H */

@@ -127,6 +127,70 @@ static __always_inline int trace_event_get_offsets_##class(		\
 
 #include KTB_HEADER
 
+/*
+ * Zero what no assignment writes, the holes between the fields, and what a
+ * string that shrank after it was measured leaves. The offsets are constants:
+ * a record without holes costs nothing.
+ */
+
+#undef __ktb_member
+#define __ktb_member(item)						\
+	if (offsetof(typeof(*entry), item) > __end)			\
+		memset((void *)entry + __end, 0,			\
+		       offsetof(typeof(*entry), item) - __end);		\
+	__end = offsetofend(typeof(*entry), item);
+#undef __field
+#define __field(type, item) __ktb_member(item)
+#undef __field_ext
+#define __field_ext(type, item, filter_type) __ktb_member(item)
+#undef __field_struct
+#define __field_struct(type, item) __ktb_member(item)
+#undef __field_struct_ext
+#define __field_struct_ext(type, item, filter_type) __ktb_member(item)
+#undef __array
+#define __array(type, item, len) __ktb_member(item)
+#undef __dynamic_array
+#define __dynamic_array(type, item, len) __ktb_member(__data_loc_##item)
+#undef __string
+#define __string(item, src) __ktb_member(__data_loc_##item)
+#undef __string_len
+#define __string_len(item, src, len) __ktb_member(__data_loc_##item)
+#undef __vstring
+#define __vstring(item, fmt, ap) __ktb_member(__data_loc_##item)
+#undef __bitmask
+#define __bitmask(item, nr_bits) __ktb_member(__data_loc_##item)
+#undef __cpumask
+#define __cpumask(item) __ktb_member(__data_loc_##item)
+#undef __sockaddr
+#define __sockaddr(item, len) __ktb_member(__data_loc_##item)
+#undef __rel_dynamic_array
+#define __rel_dynamic_array(type, item, len) __ktb_member(__rel_loc_##item)
+#undef __rel_string
+#define __rel_string(item, src) __ktb_member(__rel_loc_##item)
+#undef __rel_string_len
+#define __rel_string_len(item, src, len) __ktb_member(__rel_loc_##item)
+#undef __rel_bitmask
+#define __rel_bitmask(item, nr_bits) __ktb_member(__rel_loc_##item)
+#undef __rel_cpumask
+#define __rel_cpumask(item) __ktb_member(__rel_loc_##item)
+#undef __rel_sockaddr
+#define __rel_sockaddr(item, len) __ktb_member(__rel_loc_##item)
+
+#undef DECLARE_EVENT_CLASS
+#define DECLARE_EVENT_CLASS(class, proto, args, tstruct, assign, print)	\
+static __always_inline void						\
+ktb_zero_holes_##class(struct trace_event_raw_##class *entry, int data_size) \
+{									\
+	unsigned int __end = sizeof(entry->ent);			\
+									\
+	tstruct								\
+									\
+	memset((void *)entry + __end, 0,				\
+	       sizeof(*entry) - __end + data_size);			\
+}
+
+#include KTB_HEADER
+
 /* The probe. */
 
 #include <trace/stages/stage3_trace_output.h>
@@ -148,39 +212,32 @@ static __always_inline int trace_event_get_offsets_##class(		\
 #undef __perf_task
 #define __perf_task(t)		(t)
 
-/*
- * Holes between the fields are zeroed: the compiler drops the part of the
- * memset() that the assignment overwrites.
- */
 #undef DECLARE_EVENT_CLASS
 #define DECLARE_EVENT_CLASS(class, proto, args, tstruct, assign, print)	\
 static notrace __maybe_unused void					\
-ktb_trace_##class(void *__event, proto)					\
+ktb_trace_##class(void *__data, proto)					\
 {									\
-	struct ktb_event *__ktb = __event;				\
+	struct ktb_event *__event = __data;				\
 	struct trace_event_data_offsets_##class __maybe_unused __data_offsets; \
 	struct trace_event_raw_##class *entry;				\
-	struct ktb_handle __handle;					\
+	struct ktb_hit __hit;						\
 	u64 __count = 1;						\
 	int __data_size;						\
 									\
-	if (unlikely(READ_ONCE(__ktb->mode)) && !ktb_event_admit(__ktb)) \
+	if (unlikely(data_race(__event->mode)) && !ktb_event_admit(__event)) \
 		return;							\
 									\
 	__data_size = trace_event_get_offsets_##class(&__data_offsets, args); \
-	entry = ktb_event_begin(__ktb, &__handle,			\
-				sizeof(*entry) + __data_size, _RET_IP_); \
-	if (unlikely(!entry))						\
+	__hit = ktb_event_begin(__event, sizeof(*entry) + __data_size);	\
+	if (unlikely(!__hit.sample))					\
 		return;							\
+	entry = (void *)__hit.sample->raw;				\
 									\
-	memset((void *)entry + sizeof(entry->ent), 0,			\
-	       sizeof(*entry) - sizeof(entry->ent) + __data_size);	\
+	ktb_zero_holes_##class(entry, __data_size);			\
 	tstruct								\
 	{ assign; }							\
 									\
-	if (__count != 1)						\
-		ktb_event_count(&__handle, entry, __count);		\
-	ktb_event_end(&__handle);					\
+	ktb_event_end(__hit, __count);					\
 }
 
 #include KTB_HEADER
