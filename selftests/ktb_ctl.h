@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The commands of the control channel as functions. Each returns 0 or the
+ * negative error number of the refusal, whose text is then in nl->text.
+ */
+#ifndef KTB_CTL_H
+#define KTB_CTL_H
+
+#include <stdbool.h>
+#include "ktb_nl.h"
+
+#define KTB_MAX_CPUS	8
+
+struct ktb_ledger {
+	__u32 cpu;
+	__u64 hits;
+	__u64 written;
+	__u64 filtered;
+	__u64 not_sampled;
+	__u64 lost_full;
+	__u64 lost_big;
+	__u64 lost_recursion;
+	__u64 count;
+};
+
+struct ktb_event {
+	__u32 session;
+	__u64 id;
+	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
+	__u32 type;
+	__u32 path;
+	__u8 enabled;
+	__u64 period;
+	__u32 pid;
+	struct ktb_ledger sum;
+	int ncpus;
+	struct ktb_ledger cpu[KTB_MAX_CPUS];
+};
+
+struct ktb_reader {
+	__s32 cpu;
+	__u32 pid;
+	char comm[16];
+};
+
+struct ktb_ring_info {
+	__u32 cpu;
+	__u64 size;
+	__u64 head;
+	__u64 tail;
+	__u64 lost;
+	__u64 wakeups;
+	__u8 online;
+};
+
+struct ktb_session {
+	__u32 id;
+	char name[KTRACE_BRIDGE_NAME_LEN + 1];
+	__u32 flags;
+	__u64 ring_size;
+	__u32 watermark;
+	__u8 enabled;
+	__u64 sample_type;
+	__u32 events;
+	__u32 owner;	/* 0: none */
+	int nreaders;
+	struct ktb_reader reader[KTB_MAX_CPUS];
+	int nrings;
+	struct ktb_ring_info ring[KTB_MAX_CPUS];
+};
+
+/* All hits that the ledger says what became of. */
+static inline __u64 ktb_ledger_lost(const struct ktb_ledger *l)
+{
+	return l->lost_full + l->lost_big + l->lost_recursion;
+}
+
+static inline __u64 ktb_ledger_sum(const struct ktb_ledger *l)
+{
+	return l->written + l->filtered + l->not_sampled + ktb_ledger_lost(l);
+}
+
+/*
+ * The hits of the thread that an event is for. Without a program, nothing is
+ * filtered but other threads' hits.
+ */
+static inline __u64 ktb_ledger_own(const struct ktb_ledger *l)
+{
+	return l->hits - l->filtered;
+}
+
+/* @ring_size 0: not given. @s may be NULL. */
+int ktb_session_new(struct ktb_nl *nl, const char *name, __u32 flags, __u64 ring_size,
+		    struct ktb_session *s);
+int ktb_session_del(struct ktb_nl *nl, __u32 id);
+int ktb_session_enable(struct ktb_nl *nl, __u32 id, bool on);
+int ktb_session_get(struct ktb_nl *nl, __u32 id, struct ktb_session *s);
+int ktb_session_find(struct ktb_nl *nl, const char *name, struct ktb_session *s);
+/* Number of living sessions, or a negative error number. */
+int ktb_session_count(struct ktb_nl *nl);
+/* Remove the sessions that tests left, those named "t_...". */
+int ktb_session_sweep(struct ktb_nl *nl);
+
+/* @pid 0: all threads. @ev may be NULL. */
+int ktb_event_attach(struct ktb_nl *nl, __u32 session, const char *name, __u32 pid,
+		     struct ktb_event *ev);
+/* @ev may be NULL; else it gets what the reply says, the last ledger included. */
+int ktb_event_detach(struct ktb_nl *nl, __u32 session, __u64 id, struct ktb_event *ev);
+int ktb_event_enable(struct ktb_nl *nl, __u32 session, __u64 id, bool on);
+int ktb_event_get(struct ktb_nl *nl, __u32 session, __u64 id, struct ktb_event *ev);
+int ktb_event_find(struct ktb_nl *nl, __u32 session, const char *name, struct ktb_event *ev);
+/* Number of attached events in all sessions, or a negative error number. */
+int ktb_event_count(struct ktb_nl *nl);
+
+#endif

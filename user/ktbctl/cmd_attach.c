@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* ktbctl attach: attach events to a session, all or nothing. */
+#include <errno.h>
+#include <fnmatch.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ktbctl.h"
+
+#define DEFAULT_SIZE 1048576
+#define SKIPPED_SHOWN 5
+
+static const char help_attach[] =
+	"usage: ktbctl attach EVENT... [-s SESSION] [-m SIZE] [--json]\n"
+	"\n"
+	"Attach events to a session, which is made if it does not exist. It lives on\n"
+	"until 'ktbctl detach' or the module's unloading; 'ktbctl read' shows what is\n"
+	"traced.\n"
+	"\n"
+	"  EVENT             'system:event', or a pattern such as 'sched:*' (quote it);\n"
+	"                    of a pattern's events those are attached that can be\n"
+	"  -s, --session S   the session ('default')\n"
+	"  -m, --size SIZE   bytes of records per CPU, with K, M or G (1M), rounded up to\n"
+	"                    a power of two of pages; for a new session only\n"
+	"      --json        print JSON\n"
+	"\n"
+	"If an event named in full cannot be attached, none is, and a session made for\n"
+	"it is removed.\n";
+
+/* One event to attach, and what became of it. */
+struct item {
+	const char *name;
+	bool named; /* in full: it must succeed */
+	bool attached;
+	char *reason; /* why not */
+	struct ktb_event_info event;
+};
+
+struct attach {
+	const struct context *context;
+	struct ktb_conn *conn;
+	struct catalog catalog;
+	struct ktb_session_info session;
+	bool made; /* the session, by us */
+	const char *name; /* of the session */
+	uint64_t size; /* 0: not given */
+	struct item *items;
+	unsigned int nr;
+};
+
+/* ---- what to attach ---- */
+
+static int add_item(struct attach *attach, const char *name, bool named)
+{
+	struct item *items;
+
+	for (unsigned int i = 0; i < attach->nr; i++) {
+		if (strcmp(attach->items[i].name, name))
+			continue;
+		attach->items[i].named |= named;
+		return EXIT_DONE;
+	}
+	items = reallocarray(attach->items, attach->nr + 1, sizeof(*items));
+	if (!items)
+		return fail("out of memory");
+	attach->items = items;
+	items[attach->nr++] = (struct item){ .name = name, .named = named };
+	return EXIT_DONE;
+}
+
+static int fail_unknown(const struct attach *attach, const char *name)
+{
+	const char *near[3];
+	char names[512] = "";
+	unsigned int nr = suggest(&attach->catalog, name, near, 3);
+	size_t len = 0;
+
+	for (unsigned int i = 0; i < nr && len < sizeof(names); i++)
+		len += snprintf(names + len, sizeof(names) - len, "%s%s", i ? ", " : "", near[i]);
+	if (nr)
+		return fail("there is no event '%s'; did you mean %s?", name, names);
+	return fail("there is no event '%s'; 'ktbctl list' shows those there are", name);
+}
+
+static int add_glob(struct attach *attach, const char *glob)
+{
+	const struct catalog *catalog = &attach->catalog;
+	unsigned int nr = 0;
+	int err = EXIT_DONE;
+
+	for (unsigned int i = 0; i < catalog->nr && !err; i++) {
+		if (fnmatch(glob, catalog->events[i].name, 0))
+			continue;
+		err = add_item(attach, catalog->events[i].name, false);
+		nr++;
+	}
+	return nr ? err : fail("no event matches '%s'; 'ktbctl list' shows those there are", glob);
+}
+
+static int add_arguments(struct attach *attach, int argc, char **argv)
+{
+	int err = EXIT_DONE;
+
+	for (int i = optind; i < argc && !err; i++) {
+		if (is_glob(argv[i]))
+			err = add_glob(attach, argv[i]);
+		else if (catalog_find(&attach->catalog, argv[i]))
+			err = add_item(attach, argv[i], true);
+		else
+			err = fail_unknown(attach, argv[i]);
+	}
+	return err;
+}
+
+/* ---- attaching ---- */
+
+static uint64_t rounded(uint64_t size)
+{
+	uint64_t pages = sysconf(_SC_PAGESIZE);
+
+	while (pages < size && pages << 1)
+		pages <<= 1;
+	return pages;
+}
+
+static int make_session(struct attach *attach)
+{
+	const struct ktb_session_options options = {
+		.ring_size = attach->size ? attach->size : DEFAULT_SIZE,
+		.flags = KTB_SESSION_PERSISTENT,
+	};
+
+	if (ktb_session_new(attach->conn, attach->name, &options, &attach->session))
+		return fail("cannot make session '%s': %s", attach->name,
+			    ktb_conn_error(attach->conn));
+	attach->made = true;
+	return EXIT_DONE;
+}
+
+static int get_session(struct attach *attach)
+{
+	uint64_t has;
+	int err = ktb_session_get(attach->conn, attach->name, &attach->session);
+
+	if (err == -ENOENT)
+		return make_session(attach);
+	if (err)
+		return fail("%s", ktb_conn_error(attach->conn));
+	ktb_session_info_clear(&attach->session);
+	has = attach->session.ring_size;
+	if (attach->size && rounded(attach->size) != has)
+		return fail("'%s' has rings of %llu bytes: detach it first, or leave out -m",
+			    attach->name, (unsigned long long)has);
+	return EXIT_DONE;
+}
+
+static int attach_item(struct attach *attach, struct item *item)
+{
+	int err =
+		ktb_event_attach(attach->conn, attach->session.id, item->name, NULL, &item->event);
+	const char *reason = ktb_conn_error(attach->conn);
+
+	if (!err) {
+		item->attached = true;
+		return EXIT_DONE;
+	}
+	if (item->named && err == -EEXIST)
+		return fail("%s is attached to session '%s' already", item->name, attach->name);
+	if (item->named)
+		return fail("cannot attach %s: %s", item->name, reason);
+	item->reason = strdup(reason);
+	return EXIT_DONE;
+}
+
+static int attach_items(struct attach *attach)
+{
+	unsigned int nr = 0;
+	int err = EXIT_DONE;
+
+	for (unsigned int i = 0; i < attach->nr && !err; i++) {
+		err = attach_item(attach, &attach->items[i]);
+		nr += attach->items[i].attached;
+	}
+	if (err || nr)
+		return err;
+	return fail("none of the %u events could be attached; %s: %s", attach->nr,
+		    attach->items[0].name, attach->items[0].reason);
+}
+
+static void undo(struct attach *attach)
+{
+	for (unsigned int i = 0; i < attach->nr && !attach->made; i++)
+		if (attach->items[i].attached)
+			ktb_event_detach(attach->conn, attach->session.id,
+					 attach->items[i].event.id, NULL);
+	if (attach->made)
+		ktb_session_del(attach->conn, attach->session.id);
+}
+
+/* ^C in the middle would leave half of it: it waits until all is done. */
+static int attach_all(struct attach *attach)
+{
+	sigset_t block, before;
+	int err;
+
+	sigemptyset(&block);
+	sigaddset(&block, SIGINT);
+	sigaddset(&block, SIGTERM);
+	sigaddset(&block, SIGHUP);
+	sigprocmask(SIG_BLOCK, &block, &before);
+	err = get_session(attach);
+	if (!err) {
+		err = attach_items(attach);
+		if (err)
+			undo(attach);
+	}
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return err;
+}
+
+/* ---- telling ---- */
+
+static int report_json(const struct attach *attach)
+{
+	struct json_object *object = json_object_new_object();
+	struct json_object *attached = json_object_new_array();
+	struct json_object *skipped = json_object_new_array(), *one;
+
+	for (unsigned int i = 0; i < attach->nr; i++) {
+		const struct item *item = &attach->items[i];
+
+		if (item->attached) {
+			json_object_array_add(attached, json_event(&item->event));
+			continue;
+		}
+		one = json_object_new_object();
+		json_object_object_add(one, "name", json_text(item->name, strlen(item->name)));
+		json_object_object_add(one, "reason",
+				       json_text(item->reason, strlen(item->reason)));
+		json_object_array_add(skipped, one);
+	}
+	json_object_object_add(object, "session", json_text(attach->name, strlen(attach->name)));
+	json_object_object_add(object, "id", json_object_new_uint64(attach->session.id));
+	json_object_object_add(object, "new", json_object_new_boolean(attach->made));
+	json_object_object_add(object, "ring_size",
+			       json_object_new_uint64(attach->session.ring_size));
+	json_object_object_add(object, "attached", attached);
+	json_object_object_add(object, "skipped", skipped);
+	return output_json(object);
+}
+
+static int report_text(const struct attach *attach)
+{
+	unsigned int skipped = 0;
+	char size[32];
+
+	for (unsigned int i = 0; i < attach->nr; i++) {
+		const struct item *item = &attach->items[i];
+
+		if (item->attached)
+			printf("attached %s (%s)\n", item->event.name, path_text(item->event.path));
+		else if (skipped++ < SKIPPED_SHOWN)
+			note("skipped %s: %s", item->name, item->reason);
+	}
+	if (skipped > SKIPPED_SHOWN)
+		note("skipped %u more ('ktbctl list' shows which events can be attached)",
+		     skipped - SKIPPED_SHOWN);
+	printf("session '%s', %s per CPU%s\n", attach->name,
+	       size_text(attach->session.ring_size, size, sizeof(size)),
+	       attach->made ? ", new" : "");
+	return output_flush();
+}
+
+/* ---- the command ---- */
+
+static int run_connected(struct attach *attach, int argc, char **argv)
+{
+	int err = catalog_load(attach->conn, &attach->catalog);
+
+	if (err)
+		return err;
+	err = add_arguments(attach, argc, argv);
+	if (!err)
+		err = attach_all(attach);
+	if (!err)
+		err = attach->context->json ? report_json(attach) : report_text(attach);
+	for (unsigned int i = 0; i < attach->nr; i++)
+		free(attach->items[i].reason);
+	free(attach->items);
+	catalog_free(&attach->catalog);
+	return err;
+}
+
+static int parse_options(struct attach *attach, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "session", required_argument, NULL, 's' },
+		{ "size", required_argument, NULL, 'm' },
+		{ 0 },
+	};
+	const char *wrong;
+	int c;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, ":s:m:", options, NULL)) != -1) {
+		switch (c) {
+		case 's':
+			attach->name = optarg;
+			break;
+		case 'm':
+			wrong = parse_size(optarg, &attach->size);
+			if (wrong)
+				return fail_usage(attach->context, "-m %s: %s", optarg, wrong);
+			break;
+		default:
+			return fail_option(attach->context, c, argv);
+		}
+	}
+	if (optind == argc)
+		return fail_usage(attach->context, "which events?");
+	return EXIT_DONE;
+}
+
+static int run_attach(struct context *context, int argc, char **argv)
+{
+	struct attach attach = { .context = context, .name = DEFAULT_SESSION };
+	int err = parse_options(&attach, argc, argv);
+
+	if (err)
+		return err;
+	attach.conn = connect_module();
+	if (!attach.conn)
+		return EXIT_FAILED;
+	err = run_connected(&attach, argc, argv);
+	ktb_conn_free(attach.conn);
+	return err;
+}
+
+const struct command cmd_attach = {
+	.name = "attach",
+	.summary = "attach events to a session",
+	.help = help_attach,
+	.run = run_attach,
+};

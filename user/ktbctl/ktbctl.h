@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What the commands of ktbctl share. */
+#ifndef KTBCTL_H
+#define KTBCTL_H
+
+#include <json.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ktb.h"
+
+#define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
+#define DEFAULT_SESSION "default"
+#define PRINTF(f, a) __attribute__((format(printf, f, a)))
+
+enum {
+	EXIT_DONE = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+};
+
+/* What every command is told. */
+struct context {
+	const struct command *command;
+	bool json;
+};
+
+struct command {
+	const char *name;
+	const char *summary;
+	const char *help;
+	int (*run)(struct context *context, int argc, char **argv);
+};
+
+extern const struct command cmd_attach;
+extern const struct command cmd_detach;
+extern const struct command cmd_list;
+extern const struct command cmd_read;
+extern const struct command cmd_status;
+
+/* message.c: to stderr, with the program's name; each returns an exit status */
+int fail(const char *format, ...) PRINTF(1, 2);
+int fail_usage(const struct context *context, const char *format, ...) PRINTF(2, 3);
+int fail_option(const struct context *context, int c, char **argv);
+void note(const char *format, ...) PRINTF(1, 2);
+
+/* number.c */
+const char *parse_size(const char *text, uint64_t *size);
+const char *parse_number(const char *text, uint64_t max, uint64_t *number);
+const char *parse_seconds(const char *text, uint64_t *ns);
+const char *size_text(uint64_t size, char *text, size_t len);
+
+/* connect.c */
+struct ktb_conn *connect_module(void);
+int find_session(struct ktb_conn *conn, const char *name, struct ktb_session_info *session);
+const char *path_text(uint32_t path);
+
+/* catalog.c: all events there are, sorted by name */
+struct catalog_event {
+	char *name;
+	uint32_t path; /* enum ktb_path, 0 if the module has none for it */
+	int type; /* tracepoint id, 0 not looked up yet, -1 none */
+};
+
+struct catalog {
+	struct catalog_event *events;
+	unsigned int nr;
+};
+
+int catalog_load(struct ktb_conn *conn, struct catalog *catalog);
+void catalog_free(struct catalog *catalog);
+struct catalog_event *catalog_find(const struct catalog *catalog, const char *name);
+int catalog_type(struct catalog_event *event);
+bool is_glob(const char *name);
+
+/* suggest.c */
+unsigned int edit_distance(const char *a, const char *b);
+unsigned int suggest(const struct catalog *catalog, const char *name, const char **near,
+		     unsigned int max);
+
+/* output.c */
+int output_json(struct json_object *object);
+int output_flush(void);
+const char *clean_text(const char *text, size_t len, char *clean, size_t room);
+struct json_object *json_text(const char *text, size_t len);
+
+/* report.c: ledgers as a table and as JSON */
+int ledger_width(const struct ktb_event_info *events, int nr);
+void print_ledger_head(int width);
+void print_ledger(int width, const char *name, const char *path, const struct ktb_ledger *ledger);
+struct json_object *json_ledger(const struct ktb_ledger *ledger);
+struct json_object *json_event(const struct ktb_event_info *event);
+
+/* names.c: which event a sample is of */
+struct names {
+	struct ktb_conn *conn;
+	struct ktb_formats *formats;
+	uint32_t session;
+	struct known_event *known; /* by id */
+	unsigned int nr;
+	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
+};
+
+void names_init(struct names *names, struct ktb_conn *conn, struct ktb_formats *formats,
+		uint32_t session);
+void names_free(struct names *names);
+const char *names_of(struct names *names, const struct ktb_sample *sample);
+
+/* record.c: one record as a line */
+struct printer {
+	struct ktb_formats *formats;
+	struct ktb_comms *comms;
+	struct names names;
+	bool json;
+};
+
+int print_record(struct printer *printer, const struct ktb_sample *sample);
+
+#endif /* KTBCTL_H */

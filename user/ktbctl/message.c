@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What goes to stderr. */
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ktbctl.h"
+
+static void message(const char *format, va_list ap)
+{
+	/* Lines on stdout that came before shall be seen before. */
+	fflush(stdout);
+	fputs("ktbctl: ", stderr);
+	vfprintf(stderr, format, ap);
+	fputc('\n', stderr);
+}
+
+int fail(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	message(format, ap);
+	va_end(ap);
+	return EXIT_FAILED;
+}
+
+void note(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	message(format, ap);
+	va_end(ap);
+}
+
+int fail_usage(const struct context *context, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	message(format, ap);
+	va_end(ap);
+	fprintf(stderr, "'ktbctl help %s' tells how it is used\n", context->command->name);
+	return EXIT_USAGE;
+}
+
+/*
+ * What getopt_long() did not like; @c is what it returned, with opterr 0 and a ':'
+ * before its options.
+ */
+int fail_option(const struct context *context, int c, char **argv)
+{
+	const char *last = argv[optind - 1];
+	const char letter[3] = { '-', (char)optopt, 0 };
+	const char *option = strncmp(last, "--", 2) ? letter : last;
+
+	if (c == ':')
+		return fail_usage(context, "option %s needs a value", option);
+	return fail_usage(context, "there is no option %s", option);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Which event a sample is of, and its format, looked up when first seen. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ktbctl.h"
+
+struct known_event {
+	uint64_t id;
+	char *name;
+};
+
+void names_init(struct names *names, struct ktb_conn *conn, struct ktb_formats *formats,
+		uint32_t session)
+{
+	memset(names, 0, sizeof(*names));
+	names->conn = conn;
+	names->formats = formats;
+	names->session = session;
+}
+
+void names_free(struct names *names)
+{
+	for (unsigned int i = 0; i < names->nr; i++)
+		free(names->known[i].name);
+	free(names->known);
+}
+
+/* Index of the first known id that is not below @id. */
+static unsigned int lower_bound(const struct names *names, uint64_t id)
+{
+	unsigned int low = 0, high = names->nr, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (names->known[mid].id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+static const char *find(const struct names *names, uint64_t id)
+{
+	unsigned int at = lower_bound(names, id);
+
+	return at < names->nr && names->known[at].id == id ? names->known[at].name : NULL;
+}
+
+static void add(struct names *names, uint64_t id, const char *name)
+{
+	unsigned int at = lower_bound(names, id);
+	struct known_event *known;
+	char *copy;
+
+	if (at < names->nr && names->known[at].id == id)
+		return;
+	copy = strdup(name);
+	known = reallocarray(names->known, names->nr + 1, sizeof(*known));
+	if (known)
+		names->known = known;
+	if (!copy || !known) {
+		free(copy);
+		return;
+	}
+	memmove(known + at + 1, known + at, (names->nr++ - at) * sizeof(*known));
+	known[at] = (struct known_event){ .id = id, .name = copy };
+	ktb_formats_load(names->formats, name);
+}
+
+/* Events of the session, whichever have been attached since the last look. */
+static void refresh(struct names *names)
+{
+	struct ktb_event_info *events;
+	int nr = ktb_event_list(names->conn, names->session, false, &events);
+
+	if (nr < 0)
+		return;
+	for (int i = 0; i < nr; i++)
+		add(names, events[i].id, events[i].name);
+	ktb_event_list_free(events, nr);
+}
+
+static uint16_t type_of(const struct ktb_sample *sample)
+{
+	uint16_t type = 0;
+
+	if (sample->raw_size >= sizeof(type))
+		memcpy(&type, sample->raw, sizeof(type));
+	return type;
+}
+
+/* The event is detached, but its records are there: go by their common_type. */
+static void add_detached(struct names *names, const struct ktb_sample *sample)
+{
+	uint16_t type = type_of(sample);
+	struct ktb_source_info *sources;
+	char name[64];
+	int nr;
+
+	snprintf(name, sizeof(name), "unknown:%u", type);
+	nr = ktb_source_list(names->conn, &sources);
+	for (int i = 0; i < nr; i++)
+		if (sources[i].type == type)
+			add(names, sample->id, sources[i].name);
+	if (nr >= 0)
+		ktb_source_list_free(sources);
+	add(names, sample->id, name);
+}
+
+/* Name of the sample's event; its format is loaded if there is one. */
+const char *names_of(struct names *names, const struct ktb_sample *sample)
+{
+	const char *name = find(names, sample->id);
+
+	if (name)
+		return name;
+	refresh(names);
+	name = find(names, sample->id);
+	if (name)
+		return name;
+	if (sample->type == PERF_RECORD_SAMPLE)
+		add_detached(names, sample);
+	name = find(names, sample->id);
+	return name ? name : "unknown";
+}

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* One record as a line: as ftrace and perf script do it, or as JSON. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ktbctl.h"
+
+#define NSEC_PER_SEC 1000000000
+#define NSEC_PER_USEC 1000
+
+/* Returns 0 or a negative errno. */
+static int put_line(const char *line)
+{
+	return puts(line) < 0 ? -errno : 0;
+}
+
+static int print_text(struct printer *printer, const struct ktb_sample *sample, const char *event,
+		      const char *text)
+{
+	char comm[32], clean[4096];
+	const char *name = ktb_comms_get(printer->comms, sample->tid);
+
+	clean_text(name, strlen(name), comm, sizeof(comm));
+	clean_text(text, strlen(text), clean, sizeof(clean));
+	if (printf("%16s-%-7u [%03u] %5" PRIu64 ".%06" PRIu64 ": %s: %s\n", comm, sample->tid,
+		   sample->cpu, sample->time / NSEC_PER_SEC,
+		   sample->time % NSEC_PER_SEC / NSEC_PER_USEC, event, clean) < 0)
+		return -errno;
+	return 0;
+}
+
+static struct json_object *json_element(const struct ktb_field *field, size_t at)
+{
+	const char *data = (const char *)field->data + at;
+	int64_t value = 0;
+
+	memcpy(&value, data, field->element);
+	if (!field->is_signed)
+		return json_object_new_uint64(value);
+	/* Move the sign bit to the top and back. */
+	value = (int64_t)((uint64_t)value << (64 - 8 * field->element)) >>
+		(64 - 8 * field->element);
+	return json_object_new_int64(value);
+}
+
+static void add_field(const struct ktb_field *field, void *arg)
+{
+	struct json_object *value = NULL;
+
+	switch (field->kind) {
+	case KTB_FIELD_SIGNED:
+		value = json_object_new_int64((int64_t)field->number);
+		break;
+	case KTB_FIELD_UNSIGNED:
+		value = json_object_new_uint64(field->number);
+		break;
+	case KTB_FIELD_STRING:
+		value = json_text(field->data, field->len);
+		break;
+	case KTB_FIELD_ARRAY:
+		value = json_object_new_array();
+		for (size_t at = 0; at < field->len; at += field->element)
+			json_object_array_add(value, json_element(field, at));
+		break;
+	}
+	json_object_object_add(arg, field->name, value);
+}
+
+static struct json_object *json_record(struct printer *printer, const char *type,
+				       const struct ktb_sample *sample)
+{
+	struct json_object *object = json_object_new_object();
+	const char *comm = ktb_comms_get(printer->comms, sample->tid);
+
+	json_object_object_add(object, "type", json_object_new_string(type));
+	json_object_object_add(object, "time", json_object_new_uint64(sample->time));
+	json_object_object_add(object, "cpu", json_object_new_uint64(sample->cpu));
+	json_object_object_add(object, "pid", json_object_new_uint64(sample->pid));
+	json_object_object_add(object, "tid", json_object_new_uint64(sample->tid));
+	json_object_object_add(object, "comm", json_text(comm, strlen(comm)));
+	return object;
+}
+
+static int put_json(struct json_object *object)
+{
+	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
+	int err = put_line(json_object_to_json_string_ext(object, flags));
+
+	json_object_put(object);
+	return err;
+}
+
+static int print_sample_json(struct printer *printer, const struct ktb_sample *sample,
+			     const char *event, const char *text)
+{
+	struct json_object *object = json_record(printer, "sample", sample);
+	struct json_object *fields = json_object_new_object();
+
+	json_object_object_add(object, "event", json_text(event, strlen(event)));
+	json_object_object_add(object, "period", json_object_new_uint64(sample->period));
+	json_object_object_add(object, "text", json_text(text, strlen(text)));
+	ktb_formats_fields(printer->formats, sample, add_field, fields);
+	json_object_object_add(object, "fields", fields);
+	return put_json(object);
+}
+
+static int print_sample(struct printer *printer, const struct ktb_sample *sample)
+{
+	const char *event = names_of(&printer->names, sample);
+	const char *text = ktb_formats_text(printer->formats, sample);
+	char raw[64];
+
+	if (!text) {
+		snprintf(raw, sizeof(raw), "(%u bytes of unknown format)", sample->raw_size);
+		text = raw;
+	}
+	ktb_comms_learn(printer->comms, printer->formats, sample);
+	if (printer->json)
+		return print_sample_json(printer, sample, event, text);
+	return print_text(printer, sample, event, text);
+}
+
+static int print_lost(struct printer *printer, const struct ktb_sample *sample)
+{
+	struct json_object *object;
+	char text[64];
+
+	snprintf(text, sizeof(text), "%" PRIu64 " record%s lost here", sample->lost,
+		 sample->lost == 1 ? "" : "s");
+	if (!printer->json)
+		return print_text(printer, sample, "LOST", text);
+	object = json_record(printer, "lost", sample);
+	json_object_object_add(object, "lost", json_object_new_uint64(sample->lost));
+	return put_json(object);
+}
+
+/* Returns 0, or a negative errno of writing. */
+int print_record(struct printer *printer, const struct ktb_sample *sample)
+{
+	if (sample->type == PERF_RECORD_SAMPLE)
+		return print_sample(printer, sample);
+	if (sample->type == PERF_RECORD_LOST)
+		return print_lost(printer, sample);
+	return 0;
+}

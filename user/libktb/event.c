@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Events of a session over the control connection. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+
+struct event_list {
+	struct ktb_event_info *all;
+	unsigned int nr;
+};
+
+static void parse_ledger_attr(const struct nlattr *attr, struct ktb_ledger *ledger)
+{
+	uint64_t value = ktb_attr_uint(attr);
+
+	switch (nla_type(attr)) {
+	case KTB_A_LEDGER_CPU:
+		ledger->cpu = (int32_t)value;
+		break;
+	case KTB_A_LEDGER_HITS:
+		ledger->hits = value;
+		break;
+	case KTB_A_LEDGER_WRITTEN:
+		ledger->written = value;
+		break;
+	case KTB_A_LEDGER_FILTERED:
+		ledger->filtered = value;
+		break;
+	case KTB_A_LEDGER_NOT_SAMPLED:
+		ledger->not_sampled = value;
+		break;
+	case KTB_A_LEDGER_LOST_FULL:
+		ledger->lost_full = value;
+		break;
+	case KTB_A_LEDGER_LOST_BIG:
+		ledger->lost_big = value;
+		break;
+	case KTB_A_LEDGER_LOST_RECURSION:
+		ledger->lost_recursion = value;
+		break;
+	case KTB_A_LEDGER_COUNT:
+		ledger->count = value;
+		break;
+	}
+}
+
+static void parse_ledger(struct nlattr *nest, struct ktb_ledger *ledger)
+{
+	struct nlattr *attr;
+	int left;
+
+	ledger->cpu = -1;
+	nla_for_each_nested(attr, nest, left)
+		parse_ledger_attr(attr, ledger);
+}
+
+static int parse_cpu_ledger(struct nlattr *nest, struct ktb_event_info *event)
+{
+	struct ktb_ledger *all;
+
+	all = ktb_array_more(event->cpu_ledgers, event->nr_cpu_ledgers, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	event->cpu_ledgers = all;
+	parse_ledger(nest, &all[event->nr_cpu_ledgers++]);
+	return 0;
+}
+
+static int parse_attr(struct nlattr *attr, struct ktb_event_info *event)
+{
+	switch (nla_type(attr)) {
+	case KTB_A_EVENT_SESSION_ID:
+		event->session = ktb_attr_uint(attr);
+		break;
+	case KTB_A_EVENT_ID:
+		event->id = ktb_attr_uint(attr);
+		break;
+	case KTB_A_EVENT_NAME:
+		ktb_attr_text(attr, event->name, sizeof(event->name));
+		break;
+	case KTB_A_EVENT_TYPE:
+		event->type = ktb_attr_uint(attr);
+		break;
+	case KTB_A_EVENT_PATH:
+		event->path = ktb_attr_uint(attr);
+		break;
+	case KTB_A_EVENT_ENABLED:
+		event->enabled = ktb_attr_uint(attr);
+		break;
+	case KTB_A_EVENT_PERIOD:
+		event->period = ktb_attr_uint(attr);
+		break;
+	case KTB_A_EVENT_PID:
+		event->pid = ktb_attr_uint(attr);
+		break;
+	case KTB_A_EVENT_LEDGER:
+		parse_ledger(attr, &event->ledger);
+		break;
+	case KTB_A_EVENT_CPU_LEDGER:
+		return parse_cpu_ledger(attr, event);
+	}
+	return 0;
+}
+
+static int parse_one(struct nlattr *head, int len, void *arg)
+{
+	struct ktb_event_info *event = arg;
+	struct nlattr *attr;
+	int left, err;
+
+	event->ledger.cpu = -1;
+	nla_for_each_attr(attr, head, len, left) {
+		err = parse_attr(attr, event);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static int parse_next(struct nlattr *head, int len, void *arg)
+{
+	struct event_list *list = arg;
+	struct ktb_event_info *all;
+
+	all = ktb_array_more(list->all, list->nr, sizeof(*all));
+	if (!all)
+		return -ENOMEM;
+	list->all = all;
+	return parse_one(head, len, &all[list->nr++]);
+}
+
+static void put_options(struct nl_msg *msg, const struct ktb_event_options *options)
+{
+	if (options->period)
+		nla_put_u64(msg, KTB_A_EVENT_PERIOD, options->period);
+	if (options->pid)
+		nla_put_u32(msg, KTB_A_EVENT_PID, options->pid);
+	if (options->has_bpf)
+		nla_put_s32(msg, KTB_A_EVENT_BPF_FD, options->bpf_fd);
+	if (options->disabled)
+		nla_put_u8(msg, KTB_A_EVENT_ENABLED, 0);
+}
+
+int ktb_event_attach(struct ktb_conn *conn, uint32_t session, const char *name,
+		     const struct ktb_event_options *options, struct ktb_event_info *event)
+{
+	struct ktb_event_info made = { 0 };
+	struct ktb_parse parse = { parse_one, &made };
+	struct nl_msg *msg;
+	int err;
+
+	if (strlen(name) > KTRACE_BRIDGE_EVENT_NAME_LEN) {
+		conn->error_attr = "name";
+		return ktb_conn_fail(conn, -EINVAL,
+				     "the event's name is longer than %d bytes: '%s'",
+				     KTRACE_BRIDGE_EVENT_NAME_LEN, name);
+	}
+	err = ktb_request_new(conn, KTB_CMD_EVENT_ATTACH, 0, &msg);
+	if (err)
+		return err;
+	nla_put_u32(msg, KTB_A_EVENT_SESSION_ID, session);
+	nla_put_string(msg, KTB_A_EVENT_NAME, name);
+	if (options)
+		put_options(msg, options);
+	err = ktb_request_send(conn, msg, &parse);
+	if (!err && event)
+		*event = made;
+	return err;
+}
+
+int ktb_event_detach(struct ktb_conn *conn, uint32_t session, uint64_t event,
+		     struct ktb_event_info *last)
+{
+	struct ktb_event_info gone = { 0 };
+	struct ktb_parse parse = { parse_one, &gone };
+	struct nl_msg *msg;
+	int err = ktb_request_new(conn, KTB_CMD_EVENT_DETACH, 0, &msg);
+
+	if (err)
+		return err;
+	nla_put_u32(msg, KTB_A_EVENT_SESSION_ID, session);
+	nla_put_u64(msg, KTB_A_EVENT_ID, event);
+	err = ktb_request_send(conn, msg, &parse);
+	free(gone.cpu_ledgers);
+	gone.cpu_ledgers = NULL;
+	gone.nr_cpu_ledgers = 0;
+	if (!err && last)
+		*last = gone;
+	return err;
+}
+
+int ktb_event_set_enabled(struct ktb_conn *conn, uint32_t session, uint64_t event, bool enabled)
+{
+	struct nl_msg *msg;
+	int err = ktb_request_new(conn, KTB_CMD_EVENT_SET, 0, &msg);
+
+	if (err)
+		return err;
+	nla_put_u32(msg, KTB_A_EVENT_SESSION_ID, session);
+	nla_put_u64(msg, KTB_A_EVENT_ID, event);
+	nla_put_u8(msg, KTB_A_EVENT_ENABLED, enabled);
+	return ktb_request_send(conn, msg, NULL);
+}
+
+/* Events may come and go while they are dumped: ask again then. */
+int ktb_event_list(struct ktb_conn *conn, uint32_t session, bool per_cpu,
+		   struct ktb_event_info **list)
+{
+	struct event_list events = { 0 };
+	struct ktb_parse parse = { parse_next, &events };
+	struct nl_msg *msg;
+	int err, tries = 10;
+
+	do {
+		ktb_event_list_free(events.all, events.nr);
+		events = (struct event_list){ 0 };
+		err = ktb_request_new(conn, KTB_CMD_EVENT_GET, NLM_F_DUMP, &msg);
+		if (err)
+			return err;
+		if (session)
+			nla_put_u32(msg, KTB_A_EVENT_SESSION_ID, session);
+		if (per_cpu)
+			nla_put_flag(msg, KTB_A_EVENT_PER_CPU);
+		err = ktb_request_send(conn, msg, &parse);
+	} while (err == -EAGAIN && --tries);
+
+	if (err) {
+		ktb_event_list_free(events.all, events.nr);
+		return err;
+	}
+	*list = events.all;
+	return events.nr;
+}
+
+void ktb_event_list_free(struct ktb_event_info *list, int nr)
+{
+	for (int i = 0; i < nr; i++)
+		free(list[i].cpu_ledgers);
+	free(list);
+}

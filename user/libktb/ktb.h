@@ -1,0 +1,931 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * libktb: the user side of the ktrace_bridge module.
+ *
+ * Handles are opaque. Functions return zero or a positive number on success and
+ * a negative errno on failure; the handle then has a text that says what was
+ * wrong. Nothing here prints or ends the process. A handle is used by one
+ * thread at a time; different handles are independent.
+ */
+#ifndef KTB_H
+#define KTB_H
+
+#include <linux/ktrace_bridge.h>
+#include <linux/ktrace_bridge_ring.h>
+#include <linux/perf_event.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct ktb_conn;
+struct ktb_notify;
+struct ktb_reader;
+struct ktb_ring;
+struct ktb_merge;
+struct ktb_formats;
+struct ktb_comms;
+
+/**
+ * ktb_version() - version of the library
+ *
+ * Return: the version as text, "major.minor.patch".
+ */
+const char *ktb_version(void);
+
+/* ---- control channel ------------------------------------------------------ */
+
+/**
+ * ktb_conn_new() - make a handle of a control connection, not connected yet
+ *
+ * Return: the handle, NULL when out of memory.
+ */
+struct ktb_conn *ktb_conn_new(void);
+
+/**
+ * ktb_conn_free() - close a connection
+ * @conn: the connection, or NULL
+ *
+ * Sessions made through it that are not persistent end with it.
+ */
+void ktb_conn_free(struct ktb_conn *conn);
+
+/**
+ * ktb_conn_connect() - connect to the module
+ * @conn: the connection
+ *
+ * Return: 0, or
+ * * -ENODEV: the module is not loaded, or this is not the initial network
+ *   namespace
+ * * -EALREADY: the handle is connected
+ * * another negative errno of the socket
+ */
+int ktb_conn_connect(struct ktb_conn *conn);
+
+/**
+ * ktb_conn_error() - what the last failed call on the connection found wrong
+ * @conn: the connection
+ *
+ * Return: one line of text without a newline, valid until the next call on
+ * @conn; empty when nothing failed.
+ */
+const char *ktb_conn_error(const struct ktb_conn *conn);
+
+/**
+ * ktb_conn_error_attr() - which argument the module refused
+ * @conn: the connection
+ *
+ * Return: name of the netlink attribute as in the specification
+ * ("ring-size"), NULL when the refusal was not about one.
+ */
+const char *ktb_conn_error_attr(const struct ktb_conn *conn);
+
+/* ---- sessions ------------------------------------------------------------- */
+
+/**
+ * struct ktb_session_options - what a new session shall be like
+ * @ring_size: bytes of records per CPU, 0 for the module's default
+ * @flags: KTB_SESSION_* mask
+ * @watermark: unread bytes at which a sleeping reader is woken, 0 for at once
+ */
+struct ktb_session_options {
+	uint64_t ring_size;
+	uint32_t flags;
+	uint32_t watermark;
+};
+
+/**
+ * struct ktb_reader_info - a descriptor that reads a session
+ * @pid: process that bound it
+ * @cpu: CPU whose ring it reads, -1 for all
+ * @comm: name of that process when it did
+ */
+struct ktb_reader_info {
+	uint32_t pid;
+	int32_t cpu;
+	char comm[32];
+};
+
+/**
+ * struct ktb_ring_info - state of one ring
+ * @cpu: CPU that writes it
+ * @online: whether that CPU is online
+ * @size: bytes of record data
+ * @head: bytes ever published
+ * @tail: bytes ever consumed, as the reader wrote it: anything at all
+ * @lost: hits that did not reach the ring
+ * @wakeups: wake-ups sent to readers
+ */
+struct ktb_ring_info {
+	uint32_t cpu;
+	bool online;
+	uint64_t size;
+	uint64_t head;
+	uint64_t tail;
+	uint64_t lost;
+	uint64_t wakeups;
+};
+
+/**
+ * struct ktb_session_info - state of a session
+ * @id: number, never 0
+ * @name: unique name
+ * @flags: KTB_SESSION_* mask
+ * @watermark: unread bytes at which a sleeping reader is woken
+ * @enabled: whether events write records
+ * @owner: process id of the owner, 0 when the session is persistent
+ * @nr_events: number of attached events
+ * @ring_size: bytes of record data per CPU
+ * @sample_type: PERF_SAMPLE_* mask of the records
+ * @nr_readers: entries in @readers
+ * @nr_rings: entries in @rings
+ * @readers: who reads the session
+ * @rings: one per ring
+ */
+struct ktb_session_info {
+	uint32_t id;
+	char name[KTRACE_BRIDGE_NAME_LEN + 1];
+	uint32_t flags;
+	uint32_t watermark;
+	bool enabled;
+	uint32_t owner;
+	uint32_t nr_events;
+	uint64_t ring_size;
+	uint64_t sample_type;
+	unsigned int nr_readers;
+	unsigned int nr_rings;
+	struct ktb_reader_info *readers;
+	struct ktb_ring_info *rings;
+};
+
+/**
+ * ktb_session_new() - make a session
+ * @conn: the connection; it owns the session unless that is persistent
+ * @name: name of the session, at most KTRACE_BRIDGE_NAME_LEN bytes
+ * @options: options, NULL for the module's defaults
+ * @session: filled with id, name, flags, ring_size and sample_type; nothing to
+ *	free; may be NULL
+ *
+ * Return: 0, or
+ * * -EEXIST: a session of that name exists
+ * * -EINVAL: a bad name, flag or size
+ * * -ENOMEM: no memory for the rings
+ * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
+ */
+int ktb_session_new(struct ktb_conn *conn, const char *name,
+		    const struct ktb_session_options *options, struct ktb_session_info *session);
+
+/**
+ * ktb_session_del() - detach all events of a session and remove it
+ * @conn: the connection
+ * @session: number of the session
+ *
+ * Return: 0, or
+ * * -ENOENT: no such session
+ * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
+ */
+int ktb_session_del(struct ktb_conn *conn, uint32_t session);
+
+/**
+ * ktb_session_set_enabled() - let a session's events write records, or not
+ * @conn: the connection
+ * @session: number of the session
+ * @enabled: whether they shall
+ *
+ * Return: 0, or
+ * * -ENOENT: no such session
+ * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
+ */
+int ktb_session_set_enabled(struct ktb_conn *conn, uint32_t session, bool enabled);
+
+/**
+ * ktb_session_set_watermark() - when to wake a session's readers
+ * @conn: the connection
+ * @session: number of the session
+ * @watermark: unread bytes at which a sleeping reader is woken, 0 for at once
+ *
+ * Return: 0, or
+ * * -ENOENT: no such session
+ * * -EINVAL: more than the module allows
+ * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
+ */
+int ktb_session_set_watermark(struct ktb_conn *conn, uint32_t session, uint32_t watermark);
+
+/**
+ * ktb_session_get() - describe a session
+ * @conn: the connection
+ * @name: name of the session
+ * @session: filled; ktb_session_info_clear() frees what it points to
+ *
+ * Return: 0, or
+ * * -ENOENT: no such session
+ * * -EINVAL: a bad name
+ * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
+ * * -ENOMEM: out of memory
+ */
+int ktb_session_get(struct ktb_conn *conn, const char *name, struct ktb_session_info *session);
+
+/**
+ * ktb_session_info_clear() - free what a description points to
+ * @session: the description
+ */
+void ktb_session_info_clear(struct ktb_session_info *session);
+
+/**
+ * ktb_session_list() - describe all sessions
+ * @conn: the connection
+ * @list: set to an array for ktb_session_list_free()
+ *
+ * Return: number of entries in @list, or
+ * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
+ * * -ENOMEM: out of memory
+ */
+int ktb_session_list(struct ktb_conn *conn, struct ktb_session_info **list);
+
+/**
+ * ktb_session_list_free() - free an array of descriptions
+ * @list: the array, or NULL
+ * @nr: number of entries
+ */
+void ktb_session_list_free(struct ktb_session_info *list, int nr);
+
+/* ---- events --------------------------------------------------------------- */
+
+/**
+ * struct ktb_ledger - what became of an event's hits
+ * @cpu: CPU it counts for, -1 for the sum of all
+ * @hits: times the event fired
+ * @written: records written
+ * @filtered: dropped by a filter
+ * @not_sampled: between two samples of a period
+ * @lost_full: lost, the ring was full
+ * @lost_big: lost, the record was too large
+ * @lost_recursion: lost, the event fired inside its own probe
+ * @count: sum of perf's event count, 1 a hit where the event has none
+ *
+ * @hits is the sum of @written to @lost_recursion whenever the event is quiet.
+ */
+struct ktb_ledger {
+	int32_t cpu;
+	uint64_t hits;
+	uint64_t written;
+	uint64_t filtered;
+	uint64_t not_sampled;
+	uint64_t lost_full;
+	uint64_t lost_big;
+	uint64_t lost_recursion;
+	uint64_t count;
+};
+
+/**
+ * struct ktb_event_options - how to attach an event
+ * @period: every period-th hit makes a record, 0 for every hit
+ * @pid: only hits of this thread, 0 for all
+ * @has_bpf: whether @bpf_fd is given
+ * @bpf_fd: a loaded BPF_PROG_TYPE_TRACEPOINT program that decides on each hit
+ * @disabled: attach it disabled
+ */
+struct ktb_event_options {
+	uint64_t period;
+	uint32_t pid;
+	bool has_bpf;
+	int bpf_fd;
+	bool disabled;
+};
+
+/**
+ * struct ktb_event_info - state of an attached event
+ * @session: number of its session
+ * @id: sample id, in every record of the event
+ * @name: name, "system:event"
+ * @type: tracepoint id, common_type of its records
+ * @path: how hits reach the ring, enum ktb_path
+ * @enabled: whether it writes records
+ * @period: every period-th hit makes a record
+ * @pid: the only thread it follows, 0 for all
+ * @ledger: sum over all CPUs
+ * @nr_cpu_ledgers: entries in @cpu_ledgers
+ * @cpu_ledgers: one per CPU that had a hit, when asked for
+ */
+struct ktb_event_info {
+	uint32_t session;
+	uint64_t id;
+	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
+	uint32_t type;
+	uint32_t path;
+	bool enabled;
+	uint64_t period;
+	uint32_t pid;
+	struct ktb_ledger ledger;
+	unsigned int nr_cpu_ledgers;
+	struct ktb_ledger *cpu_ledgers;
+};
+
+/**
+ * ktb_event_attach() - attach an event to a session
+ * @conn: the connection
+ * @session: number of the session
+ * @name: name of the event, "system:event"
+ * @options: options, NULL for every hit of every thread
+ * @event: filled with session, id, name, type and path; nothing to free; may be
+ *	NULL
+ *
+ * Return: 0, or
+ * * -ENOENT: no such session or event
+ * * -EEXIST: the event is attached to the session
+ * * -EINVAL: a bad name or option
+ * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
+ * * -ENOMEM: out of memory
+ */
+int ktb_event_attach(struct ktb_conn *conn, uint32_t session, const char *name,
+		     const struct ktb_event_options *options, struct ktb_event_info *event);
+
+/**
+ * ktb_event_detach() - detach an event
+ * @conn: the connection
+ * @session: number of the session
+ * @event: sample id of the event
+ * @last: filled with the event and its last ledger; nothing to free; may be
+ *	NULL
+ *
+ * Return: 0, or
+ * * -ENOENT: no such session or event
+ * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
+ */
+int ktb_event_detach(struct ktb_conn *conn, uint32_t session, uint64_t event,
+		     struct ktb_event_info *last);
+
+/**
+ * ktb_event_set_enabled() - let an event write records, or not
+ * @conn: the connection
+ * @session: number of the session
+ * @event: sample id of the event
+ * @enabled: whether it shall
+ *
+ * Return: 0, or
+ * * -ENOENT: no such session or event
+ * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
+ */
+int ktb_event_set_enabled(struct ktb_conn *conn, uint32_t session, uint64_t event, bool enabled);
+
+/**
+ * ktb_event_list() - describe attached events
+ * @conn: the connection
+ * @session: number of the session, 0 for the events of all
+ * @per_cpu: whether to ask for each CPU's ledger too
+ * @list: set to an array for ktb_event_list_free()
+ *
+ * Return: number of entries in @list, or
+ * * -ENOENT: no such session
+ * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
+ * * -ENOMEM: out of memory
+ */
+int ktb_event_list(struct ktb_conn *conn, uint32_t session, bool per_cpu,
+		   struct ktb_event_info **list);
+
+/**
+ * ktb_event_list_free() - free an array of descriptions
+ * @list: the array, or NULL
+ * @nr: number of entries
+ */
+void ktb_event_list_free(struct ktb_event_info *list, int nr);
+
+/* ---- sources -------------------------------------------------------------- */
+
+/**
+ * struct ktb_source_info - an event the module has a probe of its own for
+ * @name: name, "system:event"
+ * @type: tracepoint id, 0 when the running kernel lacks the event
+ * @path: how its hits would reach the ring, enum ktb_path
+ * @size: bytes of the record's fixed part, common fields included
+ */
+struct ktb_source_info {
+	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
+	uint32_t type;
+	uint32_t path;
+	uint32_t size;
+};
+
+/**
+ * ktb_source_list() - describe the module's own event sources
+ * @conn: the connection
+ * @list: set to an array for ktb_source_list_free()
+ *
+ * Return: number of entries in @list, or
+ * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
+ * * -ENOMEM: out of memory
+ */
+int ktb_source_list(struct ktb_conn *conn, struct ktb_source_info **list);
+
+/**
+ * ktb_source_list_free() - free an array of sources
+ * @list: the array, or NULL
+ */
+void ktb_source_list_free(struct ktb_source_info *list);
+
+/* ---- notices -------------------------------------------------------------- */
+
+/**
+ * struct ktb_notice - something the module announced
+ * @cmd: KTB_CMD_*_NTF, or 0: notices were lost, look at everything anew
+ * @session: number of the session
+ * @event: sample id of the event, 0 when it is not about one
+ * @cpu: CPU, -1 when it is not about one
+ * @name: name of the session or event, may be empty
+ */
+struct ktb_notice {
+	int cmd;
+	uint32_t session;
+	uint64_t event;
+	int32_t cpu;
+	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
+};
+
+/**
+ * ktb_notify_open() - listen to the module's notices
+ * @conn: a connected connection; used for the error text and the family only
+ * @notify: set to a handle for ktb_notify_close()
+ *
+ * Return: 0, or
+ * * -ENODEV: the module is not loaded
+ * * -ENOMEM: out of memory
+ * * another negative errno of the socket
+ */
+int ktb_notify_open(struct ktb_conn *conn, struct ktb_notify **notify);
+
+/**
+ * ktb_notify_close() - stop listening
+ * @notify: the handle, or NULL
+ */
+void ktb_notify_close(struct ktb_notify *notify);
+
+/**
+ * ktb_notify_fd() - descriptor that polls readable when there is a notice
+ * @notify: the handle
+ *
+ * Return: the descriptor; it stays the handle's.
+ */
+int ktb_notify_fd(const struct ktb_notify *notify);
+
+/**
+ * ktb_notify_read() - handle the notices that came in, without waiting
+ * @notify: the handle
+ * @handle: called for each
+ * @arg: passed to it
+ *
+ * Notices lost because they came too fast are no error: @handle is called with
+ * a notice whose cmd is 0.
+ *
+ * Return: 0, or
+ * * a negative errno of the socket
+ */
+int ktb_notify_read(struct ktb_notify *notify,
+		    void (*handle)(const struct ktb_notice *notice, void *arg), void *arg);
+
+/* ---- rings ---------------------------------------------------------------- */
+
+/**
+ * ktb_reader_new() - make a handle of a reader, not bound yet
+ *
+ * Return: the handle, NULL when out of memory.
+ */
+struct ktb_reader *ktb_reader_new(void);
+
+/**
+ * ktb_reader_free() - unmap the rings and let go of the session
+ * @reader: the reader, or NULL
+ */
+void ktb_reader_free(struct ktb_reader *reader);
+
+/**
+ * ktb_reader_open() - become the reader of a session's rings and map them
+ * @reader: the reader
+ * @session: number of the session
+ * @cpu: CPU whose ring is to be read, -1 for all
+ *
+ * Return: 0, or
+ * * -ENODEV: the module is not loaded
+ * * -EPERM, -EACCES: no privilege to open the device
+ * * -ENOENT: no such session
+ * * -ENXIO: no such CPU, or it has no ring
+ * * -EBUSY: another descriptor reads one of these rings
+ * * -ENODATA: the session only counts and has no rings
+ * * -EOPNOTSUPP: the session is read by snapshot
+ * * -EPROTO: the module speaks a later version of the ring's layout
+ * * -EALREADY: the reader is open
+ * * -EIO: a ring's read position is damaged
+ * * -ENOMEM: out of memory
+ */
+int ktb_reader_open(struct ktb_reader *reader, uint32_t session, int cpu);
+
+/**
+ * ktb_reader_error() - what the last failed call on the reader found wrong
+ * @reader: the reader
+ *
+ * Return: one line of text without a newline, valid until the next call on
+ * @reader or its rings; empty when nothing failed.
+ */
+const char *ktb_reader_error(const struct ktb_reader *reader);
+
+/**
+ * ktb_reader_fd() - descriptor that polls readable when a ring has records
+ * @reader: an open reader
+ *
+ * It polls POLLHUP when the session was removed.
+ *
+ * Return: the descriptor; it stays the reader's.
+ */
+int ktb_reader_fd(const struct ktb_reader *reader);
+
+/**
+ * ktb_reader_refresh() - map the rings that came up since
+ * @reader: an open reader
+ *
+ * To be called when a CPU came online; ring numbers stay as they are.
+ *
+ * Return: number of new rings, or
+ * * -ENOMEM: out of memory
+ * * any error of ktb_reader_open() that is about a ring
+ */
+int ktb_reader_refresh(struct ktb_reader *reader);
+
+/**
+ * ktb_reader_nr_rings() - number of mapped rings
+ * @reader: the reader
+ *
+ * Return: that number.
+ */
+unsigned int ktb_reader_nr_rings(const struct ktb_reader *reader);
+
+/**
+ * ktb_reader_ring() - one of the rings
+ * @reader: the reader
+ * @index: number of the ring, from 0, not a CPU number
+ *
+ * Return: the ring, which stays the reader's; NULL beyond the last.
+ */
+struct ktb_ring *ktb_reader_ring(const struct ktb_reader *reader, unsigned int index);
+
+/**
+ * ktb_reader_sample_type() - format of the records
+ * @reader: an open reader
+ *
+ * Return: PERF_SAMPLE_* mask.
+ */
+uint64_t ktb_reader_sample_type(const struct ktb_reader *reader);
+
+/**
+ * ktb_reader_lost() - hits that never reached the mapped rings
+ * @reader: an open reader
+ *
+ * Return: their number since the rings were made.
+ */
+uint64_t ktb_reader_lost(const struct ktb_reader *reader);
+
+/**
+ * ktb_ring_cpu() - CPU that writes a ring
+ * @ring: the ring
+ *
+ * Return: its number.
+ */
+unsigned int ktb_ring_cpu(const struct ktb_ring *ring);
+
+/**
+ * ktb_ring_size() - bytes of record data in a ring
+ * @ring: the ring
+ *
+ * Return: that number, a power of two.
+ */
+uint64_t ktb_ring_size(const struct ktb_ring *ring);
+
+/**
+ * ktb_ring_lost() - hits that never reached a ring
+ * @ring: the ring
+ *
+ * Return: their number since the ring was made.
+ */
+uint64_t ktb_ring_lost(const struct ktb_ring *ring);
+
+/**
+ * ktb_ring_begin() - take note of what has been published
+ * @ring: the ring
+ *
+ * Return: bytes ktb_ring_next() can hand out now, or
+ * * -EIO: the ring's positions make no sense
+ */
+int64_t ktb_ring_begin(struct ktb_ring *ring);
+
+/**
+ * ktb_ring_next() - the next record, in place
+ * @ring: the ring
+ * @record: set to the record, whole and contiguous; it stays as it is until
+ *	ktb_ring_release() or ktb_ring_consume()
+ *
+ * Return: 1, 0 when all that ktb_ring_begin() saw has been handed out, or
+ * * -EIO: a record's size makes no sense
+ */
+int ktb_ring_next(struct ktb_ring *ring, const struct perf_event_header **record);
+
+/**
+ * ktb_ring_release() - give back the room of all records handed out
+ * @ring: the ring
+ */
+void ktb_ring_release(struct ktb_ring *ring);
+
+/**
+ * ktb_ring_unread() - everything unread as one block
+ * @ring: the ring
+ * @data: set to its beginning, a record's
+ *
+ * For whoever passes records on as they are: write(2) them in one go, then
+ * ktb_ring_consume().
+ *
+ * Return: number of bytes at @data, or
+ * * -EIO: the ring's positions make no sense
+ */
+int64_t ktb_ring_unread(struct ktb_ring *ring, const void **data);
+
+/**
+ * ktb_ring_consume() - give back the room of bytes seen by ktb_ring_unread()
+ * @ring: the ring
+ * @len: number of bytes; whole records
+ */
+void ktb_ring_consume(struct ktb_ring *ring, uint64_t len);
+
+/* ---- records in the order of time ----------------------------------------- */
+
+/**
+ * ktb_merge_new() - make a merge of all rings of a reader
+ * @reader: an open reader; its rings must not be read in another way meanwhile
+ *
+ * Return: the merge, NULL when out of memory.
+ */
+struct ktb_merge *ktb_merge_new(struct ktb_reader *reader);
+
+/**
+ * ktb_merge_free() - give back what was handed out and free the merge
+ * @merge: the merge, or NULL; to be freed before its reader
+ */
+void ktb_merge_free(struct ktb_merge *merge);
+
+/**
+ * ktb_merge_set_slack() - how long a writer may take to publish a record
+ * @merge: the merge
+ * @ns: nanoseconds
+ *
+ * A record is held back for at most this long where another CPU could still
+ * publish an older one.
+ */
+void ktb_merge_set_slack(struct ktb_merge *merge, uint64_t ns);
+
+/**
+ * ktb_merge_set_until() - leave what is younger in the rings
+ * @merge: the merge
+ * @time: nanoseconds of CLOCK_MONOTONIC; no younger record is handed out
+ *
+ * Takes effect with the next ktb_merge_fill().
+ */
+void ktb_merge_set_until(struct ktb_merge *merge, uint64_t time);
+
+/**
+ * ktb_merge_fill() - look at what the rings have now
+ * @merge: the merge
+ * @last: whether to hold nothing back: no later call follows
+ *
+ * Invalidates the record ktb_merge_next() gave last.
+ *
+ * Return: 0, or
+ * * -EIO: a ring's contents make no sense
+ * * -ENOMEM: out of memory
+ */
+int ktb_merge_fill(struct ktb_merge *merge, bool last);
+
+/**
+ * ktb_merge_next() - the next record in the order of time, in place
+ * @merge: the merge
+ * @record: set to the record, valid until the next call on @merge
+ *
+ * Return: 1, or 0 when it takes another ktb_merge_fill() to tell.
+ */
+int ktb_merge_next(struct ktb_merge *merge, const struct perf_event_header **record);
+
+/**
+ * ktb_merge_release() - give the room of all records handed out back
+ * @merge: the merge
+ *
+ * Done by ktb_merge_fill() and, now and then, by ktb_merge_next() as well.
+ */
+void ktb_merge_release(struct ktb_merge *merge);
+
+/**
+ * ktb_merge_pending() - whether records are held back or not yet handed out
+ * @merge: the merge
+ *
+ * Return: true if so: call ktb_merge_fill() again soon, though nothing wakes
+ * the reader.
+ */
+bool ktb_merge_pending(const struct ktb_merge *merge);
+
+/**
+ * ktb_merge_late() - records that came out later than a younger one
+ * @merge: the merge
+ *
+ * Return: their number; not zero where a writer was held up for longer than the
+ * slack.
+ */
+uint64_t ktb_merge_late(const struct ktb_merge *merge);
+
+/* ---- decoding ------------------------------------------------------------- */
+
+/**
+ * struct ktb_sample - a decoded record; pointers point into the record
+ * @type: PERF_RECORD_*
+ * @id: sample id of the event
+ * @ip: instruction pointer
+ * @pid: process
+ * @tid: thread
+ * @time: nanoseconds of CLOCK_MONOTONIC
+ * @cpu: CPU
+ * @period: hits the sample stands for
+ * @lost: PERF_RECORD_LOST: number of hits lost
+ * @nr_chain: entries in @chain
+ * @chain: call chain, markers included
+ * @raw_size: bytes in @raw, padding included
+ * @raw: the event's own data, as its format file describes it; only 4-byte
+ *	aligned
+ */
+struct ktb_sample {
+	uint32_t type;
+	uint64_t id;
+	uint64_t ip;
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t time;
+	uint32_t cpu;
+	uint64_t period;
+	uint64_t lost;
+	uint64_t nr_chain;
+	const uint64_t *chain;
+	uint32_t raw_size;
+	const void *raw;
+};
+
+/**
+ * ktb_sample_parse() - decode a record
+ * @sample_type: PERF_SAMPLE_* mask of the session, of IDENTIFIER, IP, TID,
+ *	TIME, ADDR, ID, STREAM_ID, CPU, PERIOD, CALLCHAIN and RAW
+ * @record: the record
+ * @sample: filled; what the record does not have is 0
+ *
+ * Return: 0, or
+ * * -EIO: the record is shorter than its contents
+ * * -EOPNOTSUPP: @sample_type has a bit not listed above
+ */
+int ktb_sample_parse(uint64_t sample_type, const struct perf_event_header *record,
+		     struct ktb_sample *sample);
+
+/**
+ * ktb_formats_new() - make an empty set of event formats
+ *
+ * Return: the set, NULL when out of memory.
+ */
+struct ktb_formats *ktb_formats_new(void);
+
+/**
+ * ktb_formats_free() - free a set of formats
+ * @formats: the set, or NULL
+ */
+void ktb_formats_free(struct ktb_formats *formats);
+
+/**
+ * ktb_formats_load() - read an event's format from tracefs
+ * @formats: the set
+ * @name: name of the event, "system:event"; loading it again does nothing
+ *
+ * Return: 0, or
+ * * -ENOENT: tracefs does not have the event, or is not mounted
+ * * -EINVAL: not a name, or its format cannot be parsed
+ * * -ENOMEM: out of memory
+ */
+int ktb_formats_load(struct ktb_formats *formats, const char *name);
+
+/**
+ * ktb_formats_error() - what the last failed call on the set found wrong
+ * @formats: the set
+ *
+ * Return: one line of text without a newline; empty when nothing failed.
+ */
+const char *ktb_formats_error(const struct ktb_formats *formats);
+
+/**
+ * ktb_formats_name() - name of the event a sample is of
+ * @formats: the set
+ * @sample: the sample
+ * @name: where to put it, "system:event"
+ * @len: bytes there
+ *
+ * Return: 0, or
+ * * -ENOENT: the sample's format is not in the set
+ */
+int ktb_formats_name(struct ktb_formats *formats, const struct ktb_sample *sample, char *name,
+		     size_t len);
+
+/**
+ * ktb_formats_text() - a sample as the event's own print format shows it
+ * @formats: the set
+ * @sample: the sample
+ *
+ * Return: the text, valid until the next call on @formats; NULL when the
+ * sample's format is not in the set.
+ */
+const char *ktb_formats_text(struct ktb_formats *formats, const struct ktb_sample *sample);
+
+/**
+ * enum ktb_field_kind - what kind of value a field has
+ * @KTB_FIELD_SIGNED: a signed number
+ * @KTB_FIELD_UNSIGNED: an unsigned number
+ * @KTB_FIELD_STRING: text
+ * @KTB_FIELD_ARRAY: numbers
+ */
+enum ktb_field_kind {
+	KTB_FIELD_SIGNED,
+	KTB_FIELD_UNSIGNED,
+	KTB_FIELD_STRING,
+	KTB_FIELD_ARRAY,
+};
+
+/**
+ * struct ktb_field - a field's value in a sample
+ * @name: name of the field
+ * @kind: which of the others count
+ * @number: the number; its bits if it is signed
+ * @data: text, not terminated, or the array's beginning; not aligned
+ * @len: bytes in @data
+ * @element: bytes of one number in @data
+ * @is_signed: whether numbers in @data are signed
+ */
+struct ktb_field {
+	const char *name;
+	enum ktb_field_kind kind;
+	uint64_t number;
+	const void *data;
+	size_t len;
+	unsigned int element;
+	bool is_signed;
+};
+
+/**
+ * ktb_formats_fields() - a sample's fields, in order, without the common ones
+ * @formats: the set
+ * @sample: the sample
+ * @each: called for each field; what it points to is valid in the call only
+ * @arg: passed to it
+ *
+ * Return: 0, or
+ * * -ENOENT: the sample's format is not in the set
+ */
+int ktb_formats_fields(struct ktb_formats *formats, const struct ktb_sample *sample,
+		       void (*each)(const struct ktb_field *field, void *arg), void *arg);
+
+/**
+ * ktb_comms_new() - make an empty table of thread names
+ *
+ * Return: the table, NULL when out of memory.
+ */
+struct ktb_comms *ktb_comms_new(void);
+
+/**
+ * ktb_comms_free() - free a table of thread names
+ * @comms: the table, or NULL
+ */
+void ktb_comms_free(struct ktb_comms *comms);
+
+/**
+ * ktb_comms_get() - name of a thread
+ * @comms: the table
+ * @tid: the thread
+ *
+ * Asks /proc once for a thread not seen yet.
+ *
+ * Return: the name, valid until the next call on @comms; "<...>" when the
+ * thread is gone without a trace, "<idle>" for thread 0.
+ */
+const char *ktb_comms_get(struct ktb_comms *comms, uint32_t tid);
+
+/**
+ * ktb_comms_learn() - take thread names from a sample that tells some
+ * @comms: the table
+ * @formats: the set with the sample's format
+ * @sample: the sample, in the order of time
+ */
+void ktb_comms_learn(struct ktb_comms *comms, struct ktb_formats *formats,
+		     const struct ktb_sample *sample);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* KTB_H */
