@@ -20,12 +20,11 @@
 #include "session.h"
 #include "session_rings.h"
 
-/* Pairs with ktb_reader_bind(). */
 static struct ktb_session *ktb_reader_session(struct file *file)
 {
 	struct ktb_reader *reader = file->private_data;
 
-	return smp_load_acquire(&reader->session);
+	return smp_load_acquire(&reader->session); /* pairs with ktb_reader_bind() */
 }
 
 static int ktb_chardev_open(struct inode *inode, struct file *file)

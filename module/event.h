@@ -93,7 +93,14 @@ struct ktb_event {
 /**
  * struct ktb_ledger - sum over CPUs of what became of an event's hits
  *
- * Fields as in struct ktb_event_cpu; @count is perf's event count.
+ * @hits: as in struct ktb_event_cpu
+ * @written: likewise
+ * @filtered: likewise
+ * @not_sampled: likewise
+ * @lost_full: likewise
+ * @lost_big: likewise
+ * @lost_recursion: likewise
+ * @count: perf's event count, over all hits
  */
 struct ktb_ledger {
 	u64 hits;

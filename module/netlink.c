@@ -63,7 +63,9 @@ int ktb_nl_allow(struct sk_buff *skb, struct netlink_ext_ack *extack)
  * @name: its name, or NULL
  * @extack: takes the reason of a refusal
  *
- * Under ktb_lock. Return: the session, or
+ * Under ktb_lock.
+ *
+ * Return: the session, or
  * * ERR_PTR(-EINVAL) - neither was given
  * * ERR_PTR(-ENOENT) - no such session
  */
@@ -93,6 +95,7 @@ struct ktb_session *ktb_nl_find_session(struct nlattr *id, struct nlattr *name,
  * @value: value
  *
  * Not aligned: the spec has no padding attribute, readers copy.
+ *
  * Return: 0, or -EMSGSIZE.
  */
 int ktb_nl_put_u64(struct sk_buff *skb, int attr, u64 value)

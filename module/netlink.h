@@ -24,6 +24,8 @@ int ktb_nl_put_u64(struct sk_buff *skb, int attr, u64 value);
 /**
  * ktb_nl_string - the string of an attribute
  * @attr: the attribute, validated as NUL-terminated, or NULL
+ *
+ * Return: the string, or NULL.
  */
 static inline const char *ktb_nl_string(const struct nlattr *attr)
 {

@@ -183,6 +183,8 @@ void ktb_ring_lost_put_back(struct ktb_ring *ring, unsigned long lost)
  *
  * Called from poll(2), after poll_wait(). It asks for a wake-up in any case: an
  * edge-triggered epoll does not come back before the next one.
+ *
+ * Return: whether there is.
  */
 bool ktb_ring_poll(struct ktb_ring *ring)
 {

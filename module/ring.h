@@ -104,7 +104,7 @@ struct ktb_ring {
 	bool ripe;
 	bool loss_told;
 	unsigned long wakeups;
-	struct mutex read_lock;
+	struct mutex read_lock;	/* one read(2) at a time */
 	void *base;
 	struct page **pages;
 	unsigned long nr_pages;
@@ -151,8 +151,9 @@ extern struct ktb_ring ktb_ring_none;
  * ktb_ring_unread - bytes published and not yet consumed
  * @ring: the ring
  *
- * Both positions stand in the page that the reader may write to: the result
- * is the reader's own view. Any context.
+ * Both positions stand in the page that the reader may write to. Any context.
+ *
+ * Return: the number, in the reader's own view.
  */
 static inline u64 ktb_ring_unread(const struct ktb_ring *ring)
 {

@@ -26,7 +26,7 @@
 #include "submit.h"
 #include "tracepoint.h"
 
-DEFINE_MUTEX(ktb_lock);
+DEFINE_MUTEX(ktb_lock);	/* control plane, see above */
 LIST_HEAD(ktb_sessions);
 BLOCKING_NOTIFIER_HEAD(ktb_notices);
 
@@ -49,7 +49,9 @@ static void ktb_session_notice(const struct ktb_session *session,
  * @id: number, 0 for any
  * @name: name, NULL for any
  *
- * Under ktb_lock. Return: the session, or NULL.
+ * Under ktb_lock.
+ *
+ * Return: the session, or NULL.
  */
 struct ktb_session *ktb_session_find(u32 id, const char *name)
 {

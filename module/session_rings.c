@@ -72,7 +72,7 @@ static int ktb_session_ring_create(struct ktb_session *session, int cpu)
 
 	session->charged += session->ring_size;
 	ktb_rings_charged += session->ring_size;
-	smp_store_release(&session->ring[cpu], ring);
+	smp_store_release(&session->ring[cpu], ring); /* ktb_session_ring() */
 	return 0;
 }
 

@@ -29,7 +29,7 @@ static inline struct ktb_ring *ktb_session_ring(struct ktb_session *session, int
 {
 	if (cpu < 0 || cpu >= nr_cpu_ids)
 		return NULL;
-	return smp_load_acquire(&session->ring[cpu]);
+	return smp_load_acquire(&session->ring[cpu]); /* complete once seen */
 }
 
 #endif /* _KTB_SESSION_RINGS_H */

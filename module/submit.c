@@ -65,6 +65,8 @@ static struct ktb_trace_ctx ktb_trace_ctx(void)
  * @event: the event
  *
  * A hit that is turned away is accounted for here.
+ *
+ * Return: whether it does.
  */
 bool ktb_event_admit(struct ktb_event *event)
 {
@@ -98,7 +100,8 @@ static bool ktb_lost_write(struct ktb_ring *ring, u64 id, u8 context)
 	if (!ktb_ring_lost_take(ring, &lost))
 		return true;
 
-	if (!ktb_ring_reserve(ring, sizeof(*record), context, &room)) {
+	if (!ktb_ring_make_room(ring, sizeof(*record)) ||
+	    !ktb_ring_reserve(ring, sizeof(*record), context, &room)) {
 		ktb_ring_lost_put_back(ring, lost);
 		return false;
 	}

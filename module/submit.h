@@ -17,11 +17,9 @@
 	 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |	\
 	 PERF_SAMPLE_RAW)
 
-/**
- * struct ktb_sample - a PERF_RECORD_SAMPLE for KTB_SAMPLE_TYPE
- *
- * As perf_event_open(2) lays it out; the raw data begins at 4 modulo 8 and
- * ends at a multiple of 8.
+/*
+ * A PERF_RECORD_SAMPLE for KTB_SAMPLE_TYPE, as perf_event_open(2) lays it out;
+ * the raw data begins at 4 modulo 8 and ends at a multiple of 8.
  */
 struct ktb_sample {
 	struct perf_event_header header;

@@ -89,7 +89,9 @@ int ktb_tracepoint_resolve(struct ktb_event *event, struct netlink_ext_ack *exta
  * @event: complete: hits may come before this returns
  * @extack: takes the reason of a refusal
  *
- * Counterpart of perf_trace_event_reg(). Return: 0, or -ENOMEM.
+ * Counterpart of perf_trace_event_reg().
+ *
+ * Return: 0, or -ENOMEM.
  */
 int ktb_tracepoint_attach(struct ktb_event *event, struct netlink_ext_ack *extack)
 {

@@ -94,7 +94,7 @@ run ktbctl
 check "no command" usage 'complains usage'
 run ktbctl --help
 check "--help" done_ 'says attach' 'says detach' 'says status' 'says read' 'says list' quiet
-run ktbctl atach sched:sched_switch
+run ktbctl attac sched:sched_switch
 check "unknown command" usage "complains attach"
 run ktbctl attach
 check "attach without event" usage 'complains event'

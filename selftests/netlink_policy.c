@@ -38,7 +38,6 @@ static const struct attr {
 	{ KTB_CMD_EVENT_ATTACH, KTB_A_EVENT_ENABLED, U8 },
 	{ KTB_CMD_EVENT_ATTACH, KTB_A_EVENT_PERIOD, U64 },
 	{ KTB_CMD_EVENT_ATTACH, KTB_A_EVENT_PID, U32 },
-	{ KTB_CMD_EVENT_ATTACH, KTB_A_EVENT_BPF_FD, S32 },
 	{ KTB_CMD_EVENT_DETACH, KTB_A_EVENT_SESSION_ID, U32 },
 	{ KTB_CMD_EVENT_DETACH, KTB_A_EVENT_ID, U64 },
 	{ KTB_CMD_EVENT_DETACH, KTB_A_EVENT_NAME, STR, KTRACE_BRIDGE_EVENT_NAME_LEN },
@@ -349,7 +348,6 @@ TEST_F(policy, event_out_of_range)
 	struct ktb_nl *nl = &self->nl;
 	__u32 id = self->s.id;
 	__u64 zero = 0;
-	__s32 bad_fd = -1;
 	__u32 no_pid = 1 << 30;
 	__u8 two = 2;
 	struct ktb_msg m;
@@ -360,9 +358,6 @@ TEST_F(policy, event_out_of_range)
 		       attach_with(nl, id, KTB_A_EVENT_ENABLED, &two, sizeof(two)));
 	EXPECT_REFUSED(nl, ESRCH, "pid",
 		       attach_with(nl, id, KTB_A_EVENT_PID, &no_pid, sizeof(no_pid)));
-	/* The number depends on whether the module knows programs at all. */
-	EXPECT_GT(0, attach_with(nl, id, KTB_A_EVENT_BPF_FD, &bad_fd, sizeof(bad_fd)));
-	EXPECT_TRUE(!!strcasestr(nl->text, "bpf"));
 	EXPECT_REFUSED(nl, EINVAL, "name", ktb_event_attach(nl, id, "sched", 0, NULL));
 	EXPECT_REFUSED(nl, EINVAL, "name", ktb_event_attach(nl, id, "sched:", 0, NULL));
 	EXPECT_REFUSED(nl, EINVAL, "name", ktb_event_attach(nl, id, ":", 0, NULL));

@@ -39,13 +39,12 @@ const struct nla_policy ktrace_bridge_session_get_nl_policy[KTB_A_SESSION_NAME +
 };
 
 /* KTB_CMD_EVENT_ATTACH - do */
-const struct nla_policy ktrace_bridge_event_attach_nl_policy[KTB_A_EVENT_BPF_FD + 1] = {
+const struct nla_policy ktrace_bridge_event_attach_nl_policy[KTB_A_EVENT_PID + 1] = {
 	[KTB_A_EVENT_SESSION_ID] = { .type = NLA_U32, },
 	[KTB_A_EVENT_NAME] = { .type = NLA_NUL_STRING, .len = KTRACE_BRIDGE_EVENT_NAME_LEN, },
 	[KTB_A_EVENT_ENABLED] = { .type = NLA_U8, },
 	[KTB_A_EVENT_PERIOD] = { .type = NLA_U64, },
 	[KTB_A_EVENT_PID] = { .type = NLA_U32, },
-	[KTB_A_EVENT_BPF_FD] = { .type = NLA_S32, },
 };
 
 /* KTB_CMD_EVENT_DETACH - do */
@@ -107,7 +106,7 @@ const struct genl_ops ktrace_bridge_nl_ops[9] = {
 		.cmd		= KTB_CMD_EVENT_ATTACH,
 		.doit		= ktrace_bridge_nl_event_attach_doit,
 		.policy		= ktrace_bridge_event_attach_nl_policy,
-		.maxattr	= KTB_A_EVENT_BPF_FD,
+		.maxattr	= KTB_A_EVENT_PID,
 	},
 	{
 		.cmd		= KTB_CMD_EVENT_DETACH,

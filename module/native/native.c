@@ -26,7 +26,9 @@ void __init ktb_native_init(void)
  * ktb_native_find - the native event of a name
  * @name: "system:event"
  *
- * Any context. Return: the event, or NULL.
+ * Any context.
+ *
+ * Return: the event, or NULL.
  */
 const struct ktb_native *ktb_native_find(const char *name)
 {

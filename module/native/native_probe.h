@@ -224,6 +224,7 @@ ktb_trace_##class(void *__data, proto)					\
 	u64 __count = 1;						\
 	int __data_size;						\
 									\
+	/* Changes at any time; who disables waits for the last probe. */ \
 	if (unlikely(data_race(__event->mode)) && !ktb_event_admit(__event)) \
 		return;							\
 									\

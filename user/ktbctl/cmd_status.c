@@ -199,7 +199,6 @@ static struct json_object *json_session(const struct ktb_session_info *session)
 	add_bool(object, "persistent", session->flags & KTB_SESSION_PERSISTENT);
 	add_bool(object, "overwrite", session->flags & KTB_SESSION_OVERWRITE);
 	add_bool(object, "count_only", session->flags & KTB_SESSION_COUNT_ONLY);
-	add_bool(object, "callchain", session->flags & KTB_SESSION_CALLCHAIN);
 	if (session->owner)
 		add_u64(object, "owner", session->owner);
 	add_u64(object, "ring_size", session->ring_size);

@@ -137,8 +137,6 @@ static void put_options(struct nl_msg *msg, const struct ktb_event_options *opti
 		nla_put_u64(msg, KTB_A_EVENT_PERIOD, options->period);
 	if (options->pid)
 		nla_put_u32(msg, KTB_A_EVENT_PID, options->pid);
-	if (options->has_bpf)
-		nla_put_s32(msg, KTB_A_EVENT_BPF_FD, options->bpf_fd);
 	if (options->disabled)
 		nla_put_u8(msg, KTB_A_EVENT_ENABLED, 0);
 }

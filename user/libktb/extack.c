@@ -30,7 +30,6 @@ static const char *const event_attrs[KTB_A_EVENT_MAX + 1] = {
 	[KTB_A_EVENT_ENABLED] = "enabled",
 	[KTB_A_EVENT_PERIOD] = "period",
 	[KTB_A_EVENT_PID] = "pid",
-	[KTB_A_EVENT_BPF_FD] = "bpf-fd",
 	[KTB_A_EVENT_PER_CPU] = "per-cpu",
 	[KTB_A_EVENT_LEDGER] = "ledger",
 	[KTB_A_EVENT_CPU_LEDGER] = "cpu-ledger",

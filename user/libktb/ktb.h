@@ -284,15 +284,11 @@ struct ktb_ledger {
  * struct ktb_event_options - how to attach an event
  * @period: every period-th hit makes a record, 0 for every hit
  * @pid: only hits of this thread, 0 for all
- * @has_bpf: whether @bpf_fd is given
- * @bpf_fd: a loaded BPF_PROG_TYPE_TRACEPOINT program that decides on each hit
  * @disabled: attach it disabled
  */
 struct ktb_event_options {
 	uint64_t period;
 	uint32_t pid;
-	bool has_bpf;
-	int bpf_fd;
 	bool disabled;
 };
 

@@ -20,14 +20,12 @@
  *   the oldest; read by snapshot.
  * @KTB_SESSION_DISABLED: Start disabled; session-set enables it.
  * @KTB_SESSION_COUNT_ONLY: No rings; only the ledger counts.
- * @KTB_SESSION_CALLCHAIN: Add PERF_SAMPLE_CALLCHAIN to every sample.
  */
 enum ktb_session_flags {
 	KTB_SESSION_PERSISTENT = 1,
 	KTB_SESSION_OVERWRITE = 2,
 	KTB_SESSION_DISABLED = 4,
 	KTB_SESSION_COUNT_ONLY = 8,
-	KTB_SESSION_CALLCHAIN = 16,
 };
 
 /**
@@ -90,7 +88,6 @@ enum ktb_a_event {
 	KTB_A_EVENT_ENABLED,
 	KTB_A_EVENT_PERIOD,
 	KTB_A_EVENT_PID,
-	KTB_A_EVENT_BPF_FD,
 	KTB_A_EVENT_PER_CPU,
 	KTB_A_EVENT_LEDGER,
 	KTB_A_EVENT_CPU_LEDGER,

@@ -124,15 +124,20 @@ struct ktb_ring_page {
 	__u64 sample_type;
 	__u32 clockid;
 	__u32 flags;
+	/* private: */
 	__u64 __reserved0[10];
+	/* public: */
 
 	/* The producer's cache lines. */
 	__u64 data_head;
 	__u64 lost;
+	/* private: */
 	__u64 __reserved1[14];
+	/* public: */
 
 	/* The consumer's cache lines. */
 	__u64 data_tail;
+	/* private: */
 	__u64 __reserved2[15];
 };
 
