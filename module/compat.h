@@ -58,12 +58,15 @@ static inline struct nlattr **ktb_dump_attrs(struct netlink_callback *cb)
 }
 
 /*
- * 6.13 made system call tracepoints a class of their own whose probes run
- * preemptible; until then every probe runs with preemption disabled.
+ * Until 6.13 every probe runs with preemption disabled; then those of system
+ * calls became preemptible, and all of them before 7.0. trace/perf.h disables
+ * it itself since, and so do we: a declaration, good to the end of its block.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-#define ktb_syscall_probe_enter()	preempt_disable_notrace()
-#define ktb_syscall_probe_exit()	preempt_enable_notrace()
+#include <linux/cleanup.h>
+#define ktb_probe_guard()	guard(preempt_notrace)()
+#else
+#define ktb_probe_guard()	do { } while (0)
 #endif
 
 /*

@@ -38,6 +38,12 @@
 	TRACE_EVENT(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct),	\
 		    PARAMS(assign), PARAMS(print))
 
+/* System calls, which have a class of their own since 6.13. */
+#undef TRACE_EVENT_SYSCALL
+#define TRACE_EVENT_SYSCALL(name, proto, args, tstruct, assign, print, reg, unreg) \
+	TRACE_EVENT(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct),	\
+		    PARAMS(assign), PARAMS(print))
+
 #undef TRACE_EVENT_CONDITION
 #define TRACE_EVENT_CONDITION(name, proto, args, cond, tstruct, assign, print) \
 	TRACE_EVENT(name, PARAMS(proto), PARAMS(args), PARAMS(tstruct),	\
@@ -223,6 +229,8 @@ ktb_trace_##class(void *__data, proto)					\
 	struct ktb_hit __hit;						\
 	u64 __count = 1;						\
 	int __data_size;						\
+									\
+	ktb_probe_guard();						\
 									\
 	/* Changes at any time; who disables waits for the last probe. */ \
 	if (unlikely(data_race(__event->mode)) && !ktb_event_admit(__event)) \

@@ -22,6 +22,7 @@ static inline long __trace_sched_switch_state(bool preempt, unsigned int prev_st
 #define KTB_NATIVE_OMIT_sched_move_numa 1
 #define KTB_NATIVE_OMIT_sched_stick_numa 1
 #define KTB_NATIVE_OMIT_sched_swap_numa 1
+#define KTB_NATIVE_OMIT_sched_skip_cpuset_numa 1
 
 #define KTB_HEADER <trace/events/sched.h>
 #define KTB_LIST ktb_native_list_sched
