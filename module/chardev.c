@@ -116,20 +116,28 @@ static int ktb_chardev_mmap(struct file *file, struct vm_area_struct *vma)
 	return ktb_ring_mmap(ring, vma, vma->vm_pgoff % stride);
 }
 
-/* Whether a ring of the reader has something, arming a wake-up on each. */
-static bool ktb_chardev_readable(struct ktb_session *session, int cpu)
+/* Where a reader sleeps. */
+static wait_queue_head_t *ktb_chardev_wait(struct ktb_session *session, int cpu)
+{
+	return cpu == -1 ? &session->wait : &ktb_session_ring(session, cpu)->wait;
+}
+
+/*
+ * Whether a ring of the reader has something, arming a wake-up on each, and the
+ * second look that the second table in ring.c asks for.
+ */
+static bool ktb_chardev_readable(struct ktb_session *session, int only)
 {
 	struct ktb_ring *ring;
 	bool readable = false;
-
-	if (cpu != -1)
-		return ktb_ring_poll(session->ring[cpu]);
+	int cpu;
 
 	for_each_possible_cpu(cpu) {
 		ring = ktb_session_ring(session, cpu);
-		if (ring && ktb_ring_poll(ring))
+		if (ring && (only == -1 || only == cpu) && ktb_ring_poll(ring))
 			readable = true;
 	}
+	schedule_delayed_work(&session->linger, KTB_RING_LINGER);
 	return readable;
 }
 
@@ -142,29 +150,31 @@ static __poll_t ktb_chardev_poll(struct file *file, poll_table *wait)
 	if (!session)
 		return EPOLLERR;
 
-	poll_wait(file, reader->cpu == -1 ? &session->wait :
-		  &session->ring[reader->cpu]->wait, wait);
-
+	poll_wait(file, ktb_chardev_wait(session, reader->cpu), wait);
 	if (ktb_chardev_readable(session, reader->cpu))
 		mask |= EPOLLIN | EPOLLRDNORM;
-	else
-		schedule_delayed_work(&session->linger, KTB_RING_LINGER);
 	if (READ_ONCE(session->dead))
 		mask |= EPOLLHUP;
 	return mask;
 }
 
-/* One pass over the reader's rings: whole records, as many as fit. */
-static ssize_t ktb_chardev_read_once(struct ktb_session *session, int only,
+/*
+ * One pass over the reader's rings: whole records, as many as fit, beginning
+ * with another CPU each time, so that a busy one leaves room for the rest.
+ */
+static ssize_t ktb_chardev_read_once(struct ktb_session *session,
+				     struct ktb_reader *reader,
 				     char __user *buf, size_t len)
 {
+	unsigned int first = READ_ONCE(reader->first_cpu), i, cpu;
 	struct ktb_ring *ring;
 	ssize_t done = 0, n;
-	int cpu;
 
-	for_each_possible_cpu(cpu) {
+	WRITE_ONCE(reader->first_cpu, (first + 1) % nr_cpu_ids);
+	for (i = 0; i < nr_cpu_ids; i++) {
+		cpu = (first + i) % nr_cpu_ids;
 		ring = ktb_session_ring(session, cpu);
-		if (!ring || (only != -1 && only != cpu))
+		if (!ring || (reader->cpu != -1 && reader->cpu != cpu))
 			continue;
 		n = ktb_ring_read(ring, buf + done, len - done);
 		if (n < 0)
@@ -188,13 +198,12 @@ static ssize_t ktb_chardev_read(struct file *file, char __user *buf, size_t len,
 		return 0;
 
 	for (;;) {
-		n = ktb_chardev_read_once(session, reader->cpu, buf, len);
+		n = ktb_chardev_read_once(session, reader, buf, len);
 		if (n || READ_ONCE(session->dead))
 			return n;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
-		schedule_delayed_work(&session->linger, KTB_RING_LINGER);
-		err = wait_event_interruptible(session->wait,
+		err = wait_event_interruptible(*ktb_chardev_wait(session, reader->cpu),
 					       ktb_chardev_readable(session, reader->cpu) ||
 					       READ_ONCE(session->dead));
 		if (err)

@@ -83,7 +83,13 @@ static inline struct nlattr **ktb_dump_attrs(struct netlink_callback *cb)
 
 #ifdef preempt_lazy_count
 #define ktb_lazy_count()			(preempt_lazy_count() & 0xff)
-#define ktb_entry_set_lazy_count(entry, count)	((entry)->preempt_lazy_count = (count))
+static __always_inline void ktb_entry_set_lazy_count(struct trace_entry *entry, u8 count)
+{
+	/* The last member, and the hole behind it. */
+	memset(&entry->preempt_lazy_count, 0,
+	       sizeof(*entry) - offsetof(struct trace_entry, preempt_lazy_count));
+	entry->preempt_lazy_count = count;
+}
 #else
 #define ktb_lazy_count()			0
 #define ktb_entry_set_lazy_count(entry, count)	((void)(entry), (void)(count))

@@ -89,25 +89,25 @@ static int ktb_event_check(struct ktb_session *session,
 static int ktb_event_set_target(struct ktb_event *event, u32 nr,
 				struct netlink_ext_ack *extack)
 {
-	struct pid *pid;
+	struct task_struct *task = NULL;
 
 	if (!nr)
 		return 0;
-	pid = find_get_pid(nr);
-	event->target = get_pid_task(pid, PIDTYPE_PID);
-	put_pid(pid);
-	if (!event->target) {
+	event->target = find_get_pid(nr);
+	if (event->target)
+		task = get_pid_task(event->target, PIDTYPE_PID);
+	if (!task) {
 		NL_SET_ERR_MSG(extack, "pid: no such thread");
 		return -ESRCH;
 	}
+	put_task_struct(task);
 	event->target_pid = nr;
 	return 0;
 }
 
 static void ktb_event_free(struct ktb_event *event)
 {
-	if (event->target)
-		put_task_struct(event->target);
+	put_pid(event->target);
 	free_percpu(event->cpu);
 	kfree(event);
 }

@@ -11,7 +11,7 @@
 struct ktb_native;
 struct ktb_ring;
 struct ktb_session;
-struct task_struct;
+struct pid;
 struct tracepoint;
 
 /**
@@ -28,7 +28,7 @@ struct tracepoint;
  * @lost_full: hits that found the ring full
  * @lost_big: hits whose record was too long for the ring
  * @lost_recursion: hits inside our own work on another hit of the same context
- * @extra: perf's event count of the records, beyond 1 each
+ * @extra: perf's event count of the hits, beyond 1 each
  * @since: hits since the last sample
  */
 struct ktb_event_cpu {
@@ -63,7 +63,8 @@ enum ktb_event_mode {
  * @mode: enum ktb_event_mode
  * @type: tracepoint id, the common_type of its records
  * @period: each period-th hit makes a record
- * @target: the only thread whose hits are taken, a reference
+ * @target: the only thread whose hits are taken, a reference; its number, so
+ *	that an exec by another thread of the group keeps it
  * @session: where it is attached; it holds the event
  * @node: in @session->events; ktb_lock
  * @native: the probe
@@ -79,7 +80,7 @@ struct ktb_event {
 	u16 type;
 
 	u64 period;
-	struct task_struct *target;
+	struct pid *target;
 
 	struct ktb_session *session;
 	struct list_head node;

@@ -21,18 +21,19 @@
 #include "native/native.h"
 #include "netlink.h"
 #include "session.h"
+#include "session_rings.h"
 
 static int __init ktb_init(void)
 {
 	int err;
 
 	ktb_native_init();
-	err = ktb_sessions_init();
+	err = ktb_session_rings_init();
 	if (err)
 		return err;
 	err = ktb_chardev_init();
 	if (err)
-		goto err_exit_sessions;
+		goto err_exit_rings;
 	err = ktb_netlink_init();
 	if (err)
 		goto err_exit_chardev;
@@ -40,8 +41,8 @@ static int __init ktb_init(void)
 
 err_exit_chardev:
 	ktb_chardev_exit();
-err_exit_sessions:
-	ktb_sessions_exit();
+err_exit_rings:
+	ktb_session_rings_exit();
 	return err;
 }
 
@@ -50,6 +51,7 @@ static void __exit ktb_exit(void)
 	ktb_netlink_exit();
 	ktb_chardev_exit();
 	ktb_sessions_exit();
+	ktb_session_rings_exit();
 }
 
 module_init(ktb_init);

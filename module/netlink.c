@@ -133,7 +133,10 @@ struct sk_buff *ktb_nl_reply_new(struct genl_info *info, size_t size, void **hea
  * @info: the request
  * @err: how filling it went
  *
- * Return: 0, @err, or an error of sending.
+ * A command that succeeded stays so when its reply cannot be delivered: a
+ * receiver that lets its queue run over has only itself to blame.
+ *
+ * Return: @err.
  */
 int ktb_nl_reply_send(struct sk_buff *skb, void *header, struct genl_info *info,
 		      int err)
@@ -143,7 +146,8 @@ int ktb_nl_reply_send(struct sk_buff *skb, void *header, struct genl_info *info,
 		return err;
 	}
 	genlmsg_end(skb, header);
-	return genlmsg_reply(skb, info);
+	genlmsg_reply(skb, info);
+	return 0;
 }
 
 static const u8 ktb_nl_notices[] = {
@@ -250,7 +254,7 @@ err_unregister_notifier:
 /** ktb_netlink_exit - close the control channel; no request runs afterwards */
 void ktb_netlink_exit(void)
 {
-	genl_unregister_family(&ktb_genl_family);
 	blocking_notifier_chain_unregister(&ktb_notices, &ktb_nl_notice_block);
+	genl_unregister_family(&ktb_genl_family);
 	netlink_unregister_notifier(&ktb_nl_release_block);
 }

@@ -301,18 +301,20 @@ static bool ktb_nl_event_asked_for(const struct ktb_event *event,
 
 /*
  * Position: args[0] and args[1], session and event last told in full; args[2],
- * the CPU to go on with. Both kinds of id grow along the lists.
+ * the CPU to go on with in the event with the id args[3]. Both kinds of id grow
+ * along the lists.
  */
 static int ktb_nl_dump_session_events(struct sk_buff *skb,
 				      struct netlink_callback *cb,
 				      struct ktb_session *session)
 {
 	struct nlattr **attrs = ktb_dump_attrs(cb);
-	unsigned long cpu = cb->args[2];
 	struct ktb_event *event;
 	int err = 0;
 
 	list_for_each_entry(event, &session->events, node) {
+		unsigned long cpu = event->id == cb->args[3] ? cb->args[2] : 0;
+
 		if ((session->id == cb->args[0] && event->id <= cb->args[1]) ||
 		    !ktb_nl_event_asked_for(event, attrs))
 			continue;
@@ -321,13 +323,14 @@ static int ktb_nl_dump_session_events(struct sk_buff *skb,
 						nla_get_flag(attrs[KTB_A_EVENT_PER_CPU]),
 						&cpu);
 		} while (!err && cpu);
+		cb->args[2] = cpu;
+		cb->args[3] = event->id;
 		if (err)
-			break;
+			return err;
 		cb->args[0] = session->id;
 		cb->args[1] = event->id;
 	}
-	cb->args[2] = cpu;
-	return err;
+	return 0;
 }
 
 int ktrace_bridge_nl_event_get_dumpit(struct sk_buff *skb,
@@ -396,6 +399,7 @@ int ktrace_bridge_nl_source_get_doit(struct sk_buff *skb, struct genl_info *info
 int ktrace_bridge_nl_source_get_dumpit(struct sk_buff *skb,
 				       struct netlink_callback *cb)
 {
+	const char *name = ktb_nl_string(ktb_dump_attrs(cb)[KTB_A_SOURCE_NAME]);
 	int err = ktb_nl_allow(cb->skb, cb->extack);
 	const struct ktb_native *native;
 	long pos = 0;
@@ -404,7 +408,7 @@ int ktrace_bridge_nl_source_get_dumpit(struct sk_buff *skb,
 	if (err)
 		return err;
 	list_for_each_entry(native, &ktb_natives, node) {
-		if (pos++ < cb->args[0])
+		if (pos++ < cb->args[0] || (name && strcmp(name, native->name)))
 			continue;
 		header = genlmsg_put(skb, NETLINK_CB(cb->skb).portid,
 				     cb->nlh->nlmsg_seq, &ktb_genl_family,

@@ -3,6 +3,7 @@
 
 #include <linux/cpu.h>
 
+#include "compat.h"
 #include "generated/netlink.h"
 #include "netlink.h"
 #include "session.h"
@@ -21,10 +22,10 @@ static int ktb_nl_put_ring(struct sk_buff *skb, const struct ktb_ring *ring)
 		return -EMSGSIZE;
 	if (nla_put_u32(skb, KTB_A_RING_CPU, ring->cpu) ||
 	    ktb_nl_put_u64(skb, KTB_A_RING_SIZE, ring->size) ||
-	    ktb_nl_put_u64(skb, KTB_A_RING_HEAD, READ_ONCE(ring->page->data_head)) ||
+	    ktb_nl_put_u64(skb, KTB_A_RING_HEAD, READ_ONCE(ring->published)) ||
 	    ktb_nl_put_u64(skb, KTB_A_RING_TAIL, READ_ONCE(ring->page->data_tail)) ||
 	    ktb_nl_put_u64(skb, KTB_A_RING_LOST, local_read(&ring->lost_total)) ||
-	    ktb_nl_put_u64(skb, KTB_A_RING_WAKEUPS, READ_ONCE(ring->wakeups)) ||
+	    ktb_nl_put_u64(skb, KTB_A_RING_WAKEUPS, atomic_long_read(&ring->wakeups)) ||
 	    nla_put_u8(skb, KTB_A_RING_ONLINE, cpu_online(ring->cpu))) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;
@@ -68,35 +69,32 @@ static int ktb_nl_put_session_head(struct sk_buff *skb,
 }
 
 /*
- * One message about a session: its rings and readers from position *@at on,
- * counted over both, as many as fit. *@at is moved; -EMSGSIZE when the message
- * had no room for any.
+ * One message about a session: its rings and readers from position *@at on, the
+ * number of the CPU and after all CPUs that of the reader, as many as fit. *@at
+ * is moved, to 0 at the end; -EMSGSIZE when the message had no room for any.
  */
 static int ktb_nl_put_session(struct sk_buff *skb, struct ktb_session *session,
 			      unsigned long *at)
 {
-	unsigned long skip = *at, pos = 0;
+	unsigned long from = *at, pos = nr_cpu_ids;
 	struct ktb_reader *reader;
 	struct ktb_ring *ring;
-	int cpu, err;
+	int err;
 
 	err = ktb_nl_put_session_head(skb, session);
 	if (err)
 		return err;
 
-	for_each_possible_cpu(cpu) {
-		ring = ktb_session_ring(session, cpu);
-		if (!ring || pos++ < skip)
-			continue;
-		if (ktb_nl_put_ring(skb, ring))
-			return *at > skip ? 0 : -EMSGSIZE;
-		*at = pos;
+	for (; *at < nr_cpu_ids; ++*at) {
+		ring = ktb_session_ring(session, *at);
+		if (ring && ktb_nl_put_ring(skb, ring))
+			return *at > from ? 0 : -EMSGSIZE;
 	}
 	list_for_each_entry(reader, &session->readers, node) {
-		if (pos++ < skip)
+		if (pos++ < *at)
 			continue;
 		if (ktb_nl_put_reader(skb, reader))
-			return *at > skip ? 0 : -EMSGSIZE;
+			return *at > from ? 0 : -EMSGSIZE;
 		*at = pos;
 	}
 	*at = 0;
@@ -259,29 +257,36 @@ static int ktb_nl_dump_session(struct sk_buff *skb, struct netlink_callback *cb,
 /*
  * A session whose rings do not fit into one message goes on in the next, under
  * the same id. Position: args[0], the last session told in full; args[1], how
- * far into the next.
+ * far into the one with the id args[2].
  */
 int ktrace_bridge_nl_session_get_dumpit(struct sk_buff *skb,
 					struct netlink_callback *cb)
 {
+	struct nlattr **attrs = ktb_dump_attrs(cb);
+	struct nlattr *id = attrs[KTB_A_SESSION_ID];
+	const char *name = ktb_nl_string(attrs[KTB_A_SESSION_NAME]);
 	struct ktb_session *session;
-	unsigned long at = cb->args[1];
 	int err = ktb_nl_allow(cb->skb, cb->extack);
 
 	if (err)
 		return err;
 	mutex_lock(&ktb_lock);
 	list_for_each_entry(session, &ktb_sessions, node) {
-		if (session->id <= cb->args[0])
+		unsigned long at = session->id == cb->args[2] ? cb->args[1] : 0;
+
+		if (session->id <= cb->args[0] ||
+		    (id && nla_get_u32(id) != session->id) ||
+		    (name && strcmp(name, session->name)))
 			continue;
 		do {
 			err = ktb_nl_dump_session(skb, cb, session, &at);
 		} while (!err && at);
+		cb->args[1] = at;
+		cb->args[2] = session->id;
 		if (err)
 			break;
 		cb->args[0] = session->id;
 	}
-	cb->args[1] = at;
 	mutex_unlock(&ktb_lock);
 	return skb->len ?: err;
 }

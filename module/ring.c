@@ -28,6 +28,7 @@
  */
 
 #include <linux/gfp.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/time.h>
 #include <linux/topology.h>
@@ -46,17 +47,39 @@ static_assert(sizeof(struct ktb_ring_page) == 384);
 
 struct ktb_ring ktb_ring_none;
 
+/*
+ * Bytes published and not consumed, in the view of a reader that says the truth
+ * about its position; else any number.
+ */
+static u64 ktb_ring_unread(const struct ktb_ring *ring)
+{
+	return READ_ONCE(ring->published) - READ_ONCE(ring->page->data_tail);
+}
+
 static bool ktb_ring_readable(const struct ktb_ring *ring)
 {
-	u64 unread = ktb_ring_unread(ring);
+	u64 tail = READ_ONCE(ring->page->data_tail);
+	u64 unread = READ_ONCE(ring->published) - tail;
 
 	return unread && (unread >= READ_ONCE(ring->watermark) ||
-			  READ_ONCE(ring->ripe));
+			  (s64)(READ_ONCE(ring->ripe) - tail) > 0);
+}
+
+/*
+ * A reader may sleep; tell the producer when to call. Whether there is
+ * something to read after all: E, what was published before the producer could
+ * see us is seen here.
+ */
+static bool ktb_ring_wait(struct ktb_ring *ring, enum ktb_ring_waiting waiting)
+{
+	WRITE_ONCE(ring->waiting, waiting);
+	smp_mb(); /* E */
+	return ktb_ring_readable(ring);
 }
 
 static void ktb_ring_wake(struct ktb_ring *ring)
 {
-	WRITE_ONCE(ring->wakeups, ring->wakeups + 1);
+	atomic_long_inc(&ring->wakeups);
 	wake_up_all(&ring->wait);
 	ring->ops->wake(ring);
 }
@@ -68,26 +91,20 @@ static void ktb_ring_wake(struct ktb_ring *ring)
 static void ktb_ring_work(struct irq_work *work)
 {
 	struct ktb_ring *ring = container_of(work, struct ktb_ring, work);
-	u64 unread;
+	u64 unread = ktb_ring_unread(ring);
 
-	if (local_read(&ring->lost_total) && !ring->loss_told) {
+	if (local_read(&ring->lost_total) && !READ_ONCE(ring->loss_told)) {
 		WRITE_ONCE(ring->loss_told, true);
 		ring->ops->lost(ring);
 	}
 
-	if (!ktb_ring_readable(ring)) {
-		unread = ktb_ring_unread(ring);
-		WRITE_ONCE(ring->waiting,
-			   unread ? KTB_RING_WATERMARK : KTB_RING_ANY);
-		smp_mb(); /* E, on the reader's behalf */
-		if (!ktb_ring_readable(ring)) {
-			if (unread)
-				ring->ops->linger(ring);
-			return;
-		}
+	if (ktb_ring_readable(ring) ||
+	    ktb_ring_wait(ring, unread ? KTB_RING_WATERMARK : KTB_RING_ANY)) {
 		WRITE_ONCE(ring->waiting, KTB_RING_NOBODY);
+		ktb_ring_wake(ring);
+	} else if (unread) {
+		ring->ops->linger(ring);
 	}
-	ktb_ring_wake(ring);
 }
 
 /**
@@ -112,8 +129,9 @@ void ktb_ring_notify(struct ktb_ring *ring)
  * @size: bytes wanted
  *
  * Any context, preemption disabled. The position comes from a page that its
- * reader may scribble on: one that is not within the ring is taken for a reader
- * that has not moved.
+ * reader may scribble on. One that is behind by more than the ring, or ahead of
+ * what was published, is not taken: records that are being written lie beyond
+ * that, and nobody is to overwrite those under their writers.
  *
  * Return: whether there is room.
  */
@@ -122,7 +140,7 @@ bool ktb_ring_make_room(struct ktb_ring *ring, unsigned int size)
 	unsigned long head = local_read(&ring->head);
 	unsigned long tail = READ_ONCE(ring->page->data_tail); /* A */
 
-	if (head - tail > ring->size)
+	if (READ_ONCE(ring->published) - tail > ring->size)
 		return false;
 	WRITE_ONCE(ring->tail, tail);
 	return head + size - tail <= ring->size;
@@ -142,7 +160,7 @@ void ktb_ring_lose(struct ktb_ring *ring)
 	local_inc(&ring->lost_total);
 	WRITE_ONCE(ring->limit, 0);
 	WRITE_ONCE(ring->page->lost, local_read(&ring->lost_total));
-	if (!READ_ONCE(ring->loss_told))
+	if (!READ_ONCE(ring->loss_told) || READ_ONCE(ring->waiting))
 		irq_work_queue(&ring->work);
 }
 
@@ -188,11 +206,7 @@ void ktb_ring_lost_put_back(struct ktb_ring *ring, unsigned long lost)
  */
 bool ktb_ring_poll(struct ktb_ring *ring)
 {
-	if (!ktb_ring_unread(ring))
-		WRITE_ONCE(ring->ripe, false);
-	WRITE_ONCE(ring->waiting, KTB_RING_ANY);
-	smp_mb(); /* E */
-	return ktb_ring_readable(ring);
+	return ktb_ring_wait(ring, KTB_RING_ANY);
 }
 
 /**
@@ -203,10 +217,21 @@ bool ktb_ring_poll(struct ktb_ring *ring)
  */
 void ktb_ring_ripen(struct ktb_ring *ring)
 {
-	if (!ktb_ring_unread(ring))
+	/* Empty now, it may fill below the watermark: that is to be told again. */
+	if (!ktb_ring_unread(ring) && !ktb_ring_wait(ring, KTB_RING_ANY))
 		return;
-	WRITE_ONCE(ring->ripe, true);
+	WRITE_ONCE(ring->ripe, READ_ONCE(ring->published));
 	ktb_ring_wake(ring);
+}
+
+/**
+ * ktb_ring_set_watermark - at how many unread bytes a sleeping reader is woken
+ * @ring: the ring
+ * @watermark: bytes; half the ring at most, it might never come to more
+ */
+void ktb_ring_set_watermark(struct ktb_ring *ring, unsigned int watermark)
+{
+	WRITE_ONCE(ring->watermark, min_t(unsigned long, watermark, ring->size / 2));
 }
 
 static unsigned long ktb_ring_nr_data_pages(const struct ktb_ring *ring)
@@ -263,7 +288,6 @@ int ktb_ring_mmap(struct ktb_ring *ring, struct vm_area_struct *vma,
 		return err;
 
 	vm_flags_clear(vma, control ? VM_MAYEXEC : VM_MAYEXEC | VM_MAYWRITE);
-	vm_flags_set(vma, VM_DONTEXPAND | VM_DONTDUMP);
 	return remap_vmalloc_range(vma, ring->base, pgoff);
 }
 
@@ -304,21 +328,19 @@ static ssize_t ktb_ring_fit(const struct ktb_ring *ring, u64 tail, u64 head,
  * * -EMSGSIZE - the next record is longer than @len
  * * -EIO - the control page's positions are not those of the ring
  * * -EFAULT - @buf is not writable
- * * -EINTR - a signal came while another read was under way
+ * * -ERESTARTSYS - a signal came while another read was under way
  */
 ssize_t ktb_ring_read(struct ktb_ring *ring, char __user *buf, size_t len)
 {
-	u64 head, tail, reserved;
+	u64 head, tail;
 	ssize_t fit;
 
 	if (mutex_lock_interruptible(&ring->read_lock))
-		return -EINTR;
+		return -ERESTARTSYS;
 
 	tail = READ_ONCE(ring->page->data_tail);
-	head = smp_load_acquire(&ring->page->data_head); /* C */
-	reserved = local_read(&ring->head);
-	if (head - tail > ring->size || reserved - head > ring->size ||
-	    tail % sizeof(u64) || head % sizeof(u64)) {
+	head = smp_load_acquire(&ring->published); /* C */
+	if (head - tail > ring->size || tail % sizeof(u64)) {
 		fit = -EIO;
 		goto out;
 	}
@@ -353,7 +375,8 @@ static int ktb_ring_alloc_pages(struct ktb_ring *ring)
 		return -ENOMEM;
 
 	while (ring->nr_pages < 1 + nr_data) {
-		struct page *page = alloc_pages_node(node, KTB_GFP | __GFP_ZERO, 0);
+		struct page *page = fatal_signal_pending(current) ? NULL :
+			alloc_pages_node(node, KTB_GFP | __GFP_ZERO, 0);
 
 		if (!page)
 			goto err_free_pages;
@@ -374,25 +397,29 @@ err_free_pages:
 	return -ENOMEM;
 }
 
-static void ktb_ring_init_page(struct ktb_ring *ring,
-			       const struct ktb_ring_config *config)
+/**
+ * ktb_ring_renew - make the control page right for a new reader
+ * @ring: the ring; no reader is bound to it
+ *
+ * Whoever mapped it before may have left anything there. A tail that cannot be
+ * is set back to the last one that could: nothing after that was overwritten.
+ */
+void ktb_ring_renew(struct ktb_ring *ring)
 {
-	struct ktb_ring_page *page = ring->base;
+	struct ktb_ring_page *page = ring->page;
 
-	*page = (struct ktb_ring_page) {
-		.magic		= KTB_RING_MAGIC,
-		.version	= KTB_RING_VERSION,
-		.size		= sizeof(*page),
-		.session	= config->session,
-		.cpu		= ring->cpu,
-		.data_offset	= PAGE_SIZE,
-		.data_size	= ring->size,
-		.sample_type	= config->sample_type,
-		.clockid	= CLOCK_MONOTONIC,
-		.flags		= config->flags,
-	};
-	ring->page = page;
-	ring->data = ring->base + PAGE_SIZE;
+	page->magic = KTB_RING_MAGIC;
+	page->version = KTB_RING_VERSION;
+	page->size = sizeof(*page);
+	page->session = ring->session;
+	page->cpu = ring->cpu;
+	page->data_offset = PAGE_SIZE;
+	page->data_size = ring->size;
+	page->sample_type = ring->sample_type;
+	page->clockid = CLOCK_MONOTONIC;
+	page->flags = ring->flags;
+	if (ktb_ring_unread(ring) > ring->size)
+		WRITE_ONCE(page->data_tail, READ_ONCE(ring->tail));
 }
 
 /**
@@ -403,7 +430,7 @@ static void ktb_ring_init_page(struct ktb_ring *ring,
  * Fails fast when memory is short, without calling on the OOM killer. Process
  * context. Counterpart of rb_alloc().
  *
- * Return: the ring, or ERR_PTR(-ENOMEM).
+ * Return: the ring, or ERR_PTR(-ENOMEM), also when the caller is being killed.
  */
 struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config)
 {
@@ -419,7 +446,11 @@ struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config)
 	ring->mask = config->size - 1;
 	ring->max_record = min_t(unsigned long, KTB_RECORD_MAX, config->size / 2);
 	ring->limit = ring->max_record;
-	ring->watermark = config->watermark;
+	ring->session = config->session;
+	ring->flags = config->flags;
+	ring->sample_type = config->sample_type;
+	ring->waiting = KTB_RING_ANY; /* readers of all rings may sleep by now */
+	ktb_ring_set_watermark(ring, config->watermark);
 	ring->ops = config->ops;
 	ring->owner = config->owner;
 	init_irq_work(&ring->work, ktb_ring_work);
@@ -431,7 +462,9 @@ struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config)
 		kfree(ring);
 		return ERR_PTR(err);
 	}
-	ktb_ring_init_page(ring, config);
+	ring->page = ring->base;
+	ring->data = ring->base + PAGE_SIZE;
+	ktb_ring_renew(ring);
 	return ring;
 }
 

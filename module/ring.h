@@ -54,6 +54,7 @@ struct ktb_ring_ops {
  * they interrupted goes on, so plain and local_t operations are enough.
  *
  * @head: bytes ever reserved
+ * @published: bytes ever published, what the page's data_head is to say
  * @tail: data_tail as last looked at; the reader may be further
  * @size: bytes of data, a power of two
  * @mask: @size - 1
@@ -73,9 +74,12 @@ struct ktb_ring_ops {
  * @ops: called back
  * @owner: for @ops
  * @watermark: unread bytes at which a sleeping reader is woken
- * @ripe: what is unread counts as enough, whatever the watermark
+ * @ripe: what was published up to here is enough, whatever the watermark
  * @loss_told: @ops->lost was called
  * @wakeups: wake-ups sent
+ * @session: for the control page, as are the next two
+ * @flags: likewise
+ * @sample_type: likewise
  * @read_lock: serialises read(2)
  * @base: the mapping that @page and @data are part of
  * @pages: control page and data pages, each once
@@ -83,6 +87,7 @@ struct ktb_ring_ops {
  */
 struct ktb_ring {
 	local_t head;
+	unsigned long published;
 	unsigned long tail;
 	unsigned long size;
 	unsigned long mask;
@@ -101,9 +106,12 @@ struct ktb_ring {
 	const struct ktb_ring_ops *ops;
 	void *owner;
 	unsigned int watermark;
-	bool ripe;
+	unsigned long ripe;
 	bool loss_told;
-	unsigned long wakeups;
+	atomic_long_t wakeups;
+	u32 session;
+	u32 flags;
+	u64 sample_type;
 	struct mutex read_lock;	/* one read(2) at a time */
 	void *base;
 	struct page **pages;
@@ -132,11 +140,13 @@ struct ktb_ring_config {
 
 struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config);
 void ktb_ring_quiesce(struct ktb_ring *ring);
+void ktb_ring_renew(struct ktb_ring *ring);
 void ktb_ring_destroy(struct ktb_ring *ring);
 int ktb_ring_mmap(struct ktb_ring *ring, struct vm_area_struct *vma,
 		  unsigned long pgoff);
 ssize_t ktb_ring_read(struct ktb_ring *ring, char __user *buf, size_t len);
 bool ktb_ring_poll(struct ktb_ring *ring);
+void ktb_ring_set_watermark(struct ktb_ring *ring, unsigned int watermark);
 void ktb_ring_ripen(struct ktb_ring *ring);
 void ktb_ring_notify(struct ktb_ring *ring);
 bool ktb_ring_make_room(struct ktb_ring *ring, unsigned int size);
@@ -146,19 +156,6 @@ void ktb_ring_lost_put_back(struct ktb_ring *ring, unsigned long lost);
 
 /* Stands in where a CPU has no ring: takes nothing. */
 extern struct ktb_ring ktb_ring_none;
-
-/**
- * ktb_ring_unread - bytes published and not yet consumed
- * @ring: the ring
- *
- * Both positions stand in the page that the reader may write to. Any context.
- *
- * Return: the number, in the reader's own view.
- */
-static inline u64 ktb_ring_unread(const struct ktb_ring *ring)
-{
-	return READ_ONCE(ring->page->data_head) - READ_ONCE(ring->page->data_tail);
-}
 
 /*
  * Publish everything reserved so far, if this is the outermost writer.
@@ -180,6 +177,7 @@ static __always_inline void ktb_ring_publish(struct ktb_ring *ring, u8 context)
 	for (;;) {
 		barrier();
 		head = local_read(&ring->head);
+		WRITE_ONCE(ring->published, head);
 		/* B: pairs with the reader's acquire of data_head, C. */
 		smp_store_release(&ring->page->data_head, head);
 		barrier();
@@ -189,6 +187,23 @@ static __always_inline void ktb_ring_publish(struct ktb_ring *ring, u8 context)
 			break;
 		WRITE_ONCE(ring->busy, context);
 	}
+}
+
+/**
+ * ktb_ring_commit - the record is complete
+ * @ring: the ring it was reserved from
+ * @context: as given to ktb_ring_reserve()
+ *
+ * The outermost writer publishes what it and all that nested in it wrote. A
+ * sleeping reader is woken by irq_work, so that this may run under any lock.
+ * Counterpart of perf_output_end().
+ */
+static __always_inline void ktb_ring_commit(struct ktb_ring *ring, u8 context)
+{
+	ktb_ring_publish(ring, context);
+	/* A reader may set it at any time; ring.c says why that is enough. */
+	if (unlikely(data_race(ring->waiting)))
+		ktb_ring_notify(ring);
 }
 
 /**
@@ -220,7 +235,7 @@ static __always_inline bool ktb_ring_reserve(struct ktb_ring *ring, unsigned int
 	offset = local_read(&ring->head);
 	do {
 		if (unlikely(offset + size - ring->tail > ring->size)) {
-			ktb_ring_publish(ring, context);
+			ktb_ring_commit(ring, context);
 			return false;
 		}
 	} while (unlikely(!local_try_cmpxchg(&ring->head, &offset, offset + size)));
@@ -229,23 +244,6 @@ static __always_inline bool ktb_ring_reserve(struct ktb_ring *ring, unsigned int
 	if (!*record)	/* never: spares the caller a check */
 		__builtin_unreachable();
 	return true;
-}
-
-/**
- * ktb_ring_commit - the record is complete
- * @ring: the ring it was reserved from
- * @context: as given to ktb_ring_reserve()
- *
- * The outermost writer publishes what it and all that nested in it wrote. A
- * sleeping reader is woken by irq_work, so that this may run under any lock.
- * Counterpart of perf_output_end().
- */
-static __always_inline void ktb_ring_commit(struct ktb_ring *ring, u8 context)
-{
-	ktb_ring_publish(ring, context);
-	/* A reader may set it at any time; ring.c says why that is enough. */
-	if (unlikely(data_race(ring->waiting)))
-		ktb_ring_notify(ring);
 }
 
 #endif /* _KTB_RING_H */

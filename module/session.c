@@ -31,7 +31,8 @@ LIST_HEAD(ktb_sessions);
 BLOCKING_NOTIFIER_HEAD(ktb_notices);
 
 static unsigned int ktb_nr_sessions;	/* on the list; ktb_lock */
-static u32 ktb_last_session_id;		/* ktb_lock */
+static u32 ktb_last_session_id;		/* ktb_lock to change */
+static unsigned int ktb_nr_owned;	/* with an owner; ktb_lock to change */
 
 #define KTB_SESSION_FLAGS	(KTB_SESSION_PERSISTENT | \
 				 KTB_SESSION_DISABLED | KTB_SESSION_COUNT_ONLY)
@@ -141,7 +142,8 @@ ktb_session_alloc(const struct ktb_session_options *options)
 	session->owner_pid = task_tgid_nr(current);
 	if (!(options->flags & KTB_SESSION_COUNT_ONLY))
 		session->ring_size = roundup_pow_of_two(PAGE_ALIGN(options->ring_size));
-	session->id = ++ktb_last_session_id ?: ++ktb_last_session_id;
+	WRITE_ONCE(ktb_last_session_id, ktb_last_session_id + 1 ?: 1);
+	session->id = ktb_last_session_id;
 	return session;
 }
 
@@ -181,6 +183,7 @@ struct ktb_session *ktb_session_create(const struct ktb_session_options *options
 		return ERR_PTR(err);
 	}
 	ktb_nr_sessions++;
+	WRITE_ONCE(ktb_nr_owned, ktb_nr_owned + !!session->owner_portid);
 	ktb_session_notice(session, KTB_NOTICE_SESSION_NEW);
 	return session;
 }
@@ -220,6 +223,7 @@ void ktb_session_destroy(struct ktb_session *session)
 	ktb_events_detach(session);
 	ktb_session_rings_unlist(session);
 	ktb_nr_sessions--;
+	WRITE_ONCE(ktb_nr_owned, ktb_nr_owned - !!session->owner_portid);
 
 	WRITE_ONCE(session->dead, true);
 	ktb_session_rings_wake(session);
@@ -230,14 +234,21 @@ void ktb_session_destroy(struct ktb_session *session)
 /**
  * ktb_sessions_destroy_owned - a netlink socket closed: end what it owned
  * @portid: its port
+ *
+ * Called for every generic netlink socket of the system: the lock is taken only
+ * if there is an owner at all. The port may have a new owner by then: a session
+ * made meanwhile is not meant.
  */
 void ktb_sessions_destroy_owned(u32 portid)
 {
+	u32 last = READ_ONCE(ktb_last_session_id);
 	struct ktb_session *session, *next;
 
+	if (!READ_ONCE(ktb_nr_owned))
+		return;
 	mutex_lock(&ktb_lock);
 	list_for_each_entry_safe(session, next, &ktb_sessions, node)
-		if (session->owner_portid == portid)
+		if (session->owner_portid == portid && session->id <= last)
 			ktb_session_destroy(session);
 	mutex_unlock(&ktb_lock);
 }
@@ -301,6 +312,7 @@ int ktb_reader_bind(struct ktb_reader *reader, u32 id, int cpu)
 		}
 	}
 
+	ktb_session_rings_renew(session, cpu);
 	reader->cpu = cpu;
 	reader->pid = task_tgid_nr(current);
 	get_task_comm(reader->comm, current);
@@ -330,19 +342,9 @@ void ktb_reader_unbind(struct ktb_reader *reader)
 }
 
 /**
- * ktb_sessions_init - prepare for sessions
- *
- * Return: 0 or an error of CPU hotplug.
- */
-int ktb_sessions_init(void)
-{
-	return ktb_session_rings_init();
-}
-
-/**
  * ktb_sessions_exit - end every session
  *
- * Last to run: nobody makes sessions or reads any more.
+ * Nobody makes sessions or reads any more.
  */
 void ktb_sessions_exit(void)
 {
@@ -352,5 +354,4 @@ void ktb_sessions_exit(void)
 	list_for_each_entry_safe(session, next, &ktb_sessions, node)
 		ktb_session_destroy(session);
 	mutex_unlock(&ktb_lock);
-	ktb_session_rings_exit();
 }

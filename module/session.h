@@ -14,7 +14,6 @@
 #include "event.h"
 #include "ring.h"
 
-struct bpf_prog;
 struct netlink_ext_ack;
 
 #define KTB_SESSIONS_MAX	64
@@ -78,6 +77,7 @@ struct ktb_session {
  * @node: in @session->readers, once bound; ktb_lock
  * @session: what it reads, NULL until bound; set once, a reference
  * @cpu: whose ring, -1 for all
+ * @first_cpu: whose ring read(2) begins with
  * @pid: process that bound it
  * @comm: that process's name
  */
@@ -85,6 +85,7 @@ struct ktb_reader {
 	struct list_head node;
 	struct ktb_session *session;
 	int cpu;
+	unsigned int first_cpu;
 	pid_t pid;
 	char comm[TASK_COMM_LEN];
 };
@@ -146,7 +147,6 @@ extern struct blocking_notifier_head ktb_notices;
 extern struct mutex ktb_lock;
 extern struct list_head ktb_sessions;
 
-int ktb_sessions_init(void);
 void ktb_sessions_exit(void);
 
 struct ktb_session *ktb_session_create(const struct ktb_session_options *options,

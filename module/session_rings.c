@@ -20,7 +20,8 @@ MODULE_PARM_DESC(ring_limit,
 
 static DEFINE_MUTEX(ktb_rings_lock);
 static unsigned long ktb_rings_charged;	/* bytes; ktb_rings_lock */
-static enum cpuhp_state ktb_rings_state;
+static enum cpuhp_state ktb_rings_prepare_state;
+static enum cpuhp_state ktb_rings_online_state;
 
 static void ktb_rings_wake(struct ktb_ring *ring)
 {
@@ -176,6 +177,25 @@ void ktb_session_rings_wake(struct ktb_session *session)
 }
 
 /**
+ * ktb_session_rings_renew - make the control pages right for a new reader
+ * @session: the session
+ * @only: the CPU whose ring is meant, -1 for all
+ *
+ * Under ktb_lock.
+ */
+void ktb_session_rings_renew(struct ktb_session *session, int only)
+{
+	struct ktb_ring *ring;
+	int cpu;
+
+	for_each_possible_cpu(cpu) {
+		ring = ktb_session_ring(session, cpu);
+		if (ring && (only == -1 || only == cpu))
+			ktb_ring_renew(ring);
+	}
+}
+
+/**
  * ktb_session_flush - let readers have what is there, whatever the watermark
  * @session: the session, held
  */
@@ -206,7 +226,7 @@ void ktb_session_set_watermark(struct ktb_session *session, u32 watermark)
 	session->watermark = watermark;
 	for_each_possible_cpu(cpu)
 		if (session->ring[cpu])
-			WRITE_ONCE(session->ring[cpu]->watermark, watermark);
+			ktb_ring_set_watermark(session->ring[cpu], watermark);
 	mutex_unlock(&ktb_rings_lock);
 	ktb_session_flush(session);
 }
@@ -243,17 +263,10 @@ void ktb_event_rings_unset(struct ktb_event *event)
 	mutex_unlock(&ktb_rings_lock);
 }
 
-static void ktb_rings_notice(const struct ktb_session *session, int cpu,
-			     enum ktb_notice_kind kind)
-{
-	struct ktb_notice notice = { .session = session, .cpu = cpu };
-
-	blocking_notifier_call_chain(&ktb_notices, kind, &notice);
-}
-
 /*
- * A CPU is about to come up. A session that has no memory for one more ring
- * goes without: hits there are counted as lost. The CPU comes up in any case.
+ * A CPU is about to come up, for the first time perhaps. A session that has no
+ * memory for one more ring goes without: hits there are counted as lost. The
+ * CPU comes up in any case.
  */
 static int ktb_rings_cpu_prepare(unsigned int cpu)
 {
@@ -262,29 +275,40 @@ static int ktb_rings_cpu_prepare(unsigned int cpu)
 
 	mutex_lock(&ktb_rings_lock);
 	list_for_each_entry(session, &ktb_sessions, node) {
-		if (!session->ring_size)
-			continue;
-		if (!session->ring[cpu] && ktb_session_ring_create(session, cpu))
+		if (!session->ring_size || session->ring[cpu] ||
+		    ktb_session_ring_create(session, cpu))
 			continue;
 		list_for_each_entry(event, &session->events, node)
 			WRITE_ONCE(per_cpu_ptr(event->cpu, cpu)->ring,
 				   session->ring[cpu]);
-		ktb_rings_notice(session, cpu, KTB_NOTICE_CPU_ONLINE);
 	}
 	mutex_unlock(&ktb_rings_lock);
 	return 0;
 }
 
-static int ktb_rings_cpu_dead(unsigned int cpu)
+static int ktb_rings_notice(int cpu, enum ktb_notice_kind kind)
 {
+	struct ktb_notice notice = { .cpu = cpu };
 	struct ktb_session *session;
 
 	mutex_lock(&ktb_rings_lock);
-	list_for_each_entry(session, &ktb_sessions, node)
+	list_for_each_entry(session, &ktb_sessions, node) {
+		notice.session = session;
 		if (session->ring[cpu])
-			ktb_rings_notice(session, cpu, KTB_NOTICE_CPU_OFFLINE);
+			blocking_notifier_call_chain(&ktb_notices, kind, &notice);
+	}
 	mutex_unlock(&ktb_rings_lock);
 	return 0;
+}
+
+static int ktb_rings_cpu_online(unsigned int cpu)
+{
+	return ktb_rings_notice(cpu, KTB_NOTICE_CPU_ONLINE);
+}
+
+static int ktb_rings_cpu_offline(unsigned int cpu)
+{
+	return ktb_rings_notice(cpu, KTB_NOTICE_CPU_OFFLINE);
 }
 
 /**
@@ -299,19 +323,29 @@ int ktb_session_rings_init(void)
 	if (!ktb_ring_limit)
 		ktb_ring_limit = totalram_pages() / 4 * PAGE_SIZE;
 
-	/* Before the CPU runs anything, and after it ran the last. */
+	/* Before the CPU runs anything. */
 	state = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN,
 					  "ktrace_bridge:prepare",
-					  ktb_rings_cpu_prepare,
-					  ktb_rings_cpu_dead);
+					  ktb_rings_cpu_prepare, NULL);
 	if (state < 0)
 		return state;
-	ktb_rings_state = state;
+	ktb_rings_prepare_state = state;
+
+	state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN,
+					  "ktrace_bridge:online",
+					  ktb_rings_cpu_online,
+					  ktb_rings_cpu_offline);
+	if (state < 0) {
+		cpuhp_remove_state_nocalls(ktb_rings_prepare_state);
+		return state;
+	}
+	ktb_rings_online_state = state;
 	return 0;
 }
 
 /** ktb_session_rings_exit - stop following CPU hotplug */
 void ktb_session_rings_exit(void)
 {
-	cpuhp_remove_state_nocalls(ktb_rings_state);
+	cpuhp_remove_state_nocalls(ktb_rings_online_state);
+	cpuhp_remove_state_nocalls(ktb_rings_prepare_state);
 }

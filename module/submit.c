@@ -63,31 +63,33 @@ static struct ktb_trace_ctx ktb_trace_ctx(void)
 /**
  * ktb_event_admit - whether a hit of an event with a mode makes a record
  * @event: the event
+ * @count: perf's event count of the hit
  *
  * A hit that is turned away is accounted for here.
  *
  * Return: whether it does.
  */
-bool ktb_event_admit(struct ktb_event *event)
+bool ktb_event_admit(struct ktb_event *event, u64 count)
 {
 	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
 	unsigned int mode = READ_ONCE(event->mode);
+	local_t *ledger;
 
 	if (mode & KTB_EVENT_DISABLED)
 		return false;
-	if (mode & KTB_EVENT_TARGETED && current != event->target) {
-		local_inc(&ec->hits);
-		local_inc(&ec->filtered);
-		return false;
-	}
-	if (mode & KTB_EVENT_COUNT_ONLY ||
-	    (mode & KTB_EVENT_SAMPLED &&
-	     local_inc_return(&ec->since) % event->period)) {
-		local_inc(&ec->hits);
-		local_inc(&ec->not_sampled);
-		return false;
-	}
-	return true;
+	if (mode & KTB_EVENT_TARGETED && task_pid(current) != event->target)
+		ledger = &ec->filtered;
+	else if (mode & KTB_EVENT_COUNT_ONLY ||
+		 (mode & KTB_EVENT_SAMPLED &&
+		  local_inc_return(&ec->since) % event->period))
+		ledger = &ec->not_sampled;
+	else
+		return true;
+
+	local_inc(&ec->hits);
+	local_add(count - 1, &ec->extra);
+	local_inc(ledger);
+	return false;
 }
 
 /* State in the stream that hits were lost before what comes next. */

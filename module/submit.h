@@ -51,7 +51,7 @@ struct ktb_hit {
 	struct ktb_sample *sample;
 };
 
-bool ktb_event_admit(struct ktb_event *event);
+bool ktb_event_admit(struct ktb_event *event, u64 count);
 struct ktb_sample *ktb_event_begin_slow(const struct ktb_event *event,
 					unsigned int size, unsigned long ip);
 void ktb_event_end_slow(struct ktb_ring *ring);
@@ -164,18 +164,25 @@ ktb_event_begin(const struct ktb_event *event, unsigned int size)
 }
 
 /**
+ * ktb_event_count - the hit counts for more than one
+ * @hit: from ktb_event_begin(), with a record or without
+ * @count: perf's event count, __perf_count() of the event
+ */
+static __always_inline void ktb_event_count(struct ktb_hit hit, u64 count)
+{
+	if (hit.sample)
+		hit.sample->period *= count;
+	local_add(count - 1, &hit.ec->extra);
+}
+
+/**
  * ktb_event_end - the record is complete
  * @hit: from ktb_event_begin(), with a record
- * @count: perf's event count, 1 or what __perf_count() of the event says
  *
  * Counterpart of perf_trace_buf_submit().
  */
-static __always_inline void ktb_event_end(struct ktb_hit hit, u64 count)
+static __always_inline void ktb_event_end(struct ktb_hit hit)
 {
-	if (count != 1) {
-		hit.sample->period = count;
-		local_add(count - 1, &hit.ec->extra);
-	}
 	local_inc(&hit.ec->written);
 	if (likely(hit.ring->busy == KTB_CONTEXT_TASK))
 		ktb_ring_commit(hit.ring, KTB_CONTEXT_TASK);

@@ -36,8 +36,9 @@ int ktb_tracepoint_find(const char *name, struct tracepoint **tp, u16 *type)
 
 	if (!colon || colon == name || !colon[1])
 		return -EINVAL;
-	if (strscpy(system, name, colon - name + 1) == -EINVAL)
+	if (colon - name >= sizeof(system))
 		return -EINVAL;
+	snprintf(system, sizeof(system), "%.*s", (int)(colon - name), name);
 
 	file = trace_get_event_file(NULL, system, colon + 1);
 	if (IS_ERR(file))

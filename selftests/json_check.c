@@ -140,7 +140,8 @@ int main(void)
 	}
 	for (at = text, space(); *at; space(), values++) {
 		if (!value(0)) {
-			fprintf(stderr, "json_check: not JSON at byte %td: '%.40s'\n", at - text, at);
+			fprintf(stderr, "json_check: not JSON at byte %td: '%.40s'\n",
+				at - text, at);
 			return 1;
 		}
 	}

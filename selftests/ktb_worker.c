@@ -134,7 +134,8 @@ char ktb_thread_state(pid_t tid, __u64 *switches)
 	if (!file)
 		return state;
 	while (fgets(line, sizeof(line), file)) {
-		sscanf(line, "State: %c", &state);
+		if (sscanf(line, "State: %c", &state) == 1)
+			continue;
 		if (sscanf(line, "voluntary_ctxt_switches: %llu", &n) == 1 ||
 		    sscanf(line, "nonvoluntary_ctxt_switches: %llu", &n) == 1)
 			*switches += n;

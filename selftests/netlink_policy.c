@@ -53,7 +53,7 @@ static const struct attr {
 };
 
 #define for_each_attr(a) \
-	for (const struct attr *a = attrs; a < attrs + ARRAY_SIZE(attrs); a++)
+	for ((a) = attrs; (a) < attrs + ARRAY_SIZE(attrs); (a)++)
 
 /* Commands that also dump; a dump's attributes are checked as strictly. */
 static bool dumps(__u8 cmd)
@@ -146,6 +146,7 @@ TEST_F(policy, valid)
 TEST_F(policy, wrong_length)
 {
 	static const char zeros[16];
+	const struct attr *a;
 	__u32 offs;
 
 	for_each_attr(a) {
@@ -168,6 +169,7 @@ TEST_F(policy, wrong_length)
 
 TEST_F(policy, string_without_nul)
 {
+	const struct attr *a;
 	__u32 offs;
 
 	for_each_attr(a) {
@@ -181,6 +183,7 @@ TEST_F(policy, string_without_nul)
 
 TEST_F(policy, string_too_long)
 {
+	const struct attr *a;
 	char name[256] = "";
 	__u32 offs;
 	int error;

@@ -14,7 +14,7 @@
 #define RING_MAX	(1ULL << 30)
 
 /* A line of /proc/meminfo, in KiB; of /proc/vmstat, a number. */
-static long long proc_value(const char *file, const char *name)
+static long long proc_value(const char *file, const char *key)
 {
 	long long value = -1;
 	char line[256];
@@ -23,15 +23,16 @@ static long long proc_value(const char *file, const char *name)
 	if (!f)
 		return -1;
 	while (fgets(line, sizeof(line), f))
-		if (!strncmp(line, name, strlen(name)))
-			sscanf(line + strlen(name), "%*[: ]%lld", &value);
+		if (!strncmp(line, key, strlen(key)) &&
+		    sscanf(line + strlen(key), "%*[: ]%lld", &value) == 1)
+			break;
 	fclose(f);
 	return value;
 }
 
-static long long meminfo(const char *name)
+static long long mem_kib(const char *key)
 {
-	return proc_value("/proc/meminfo", name);
+	return proc_value("/proc/meminfo", key);
 }
 
 static int write_file(const char *path, const char *text)
@@ -96,8 +97,8 @@ struct memory {
 static struct memory memory(void)
 {
 	return (struct memory) {
-		.available = meminfo("MemAvailable"),
-		.vmalloc = meminfo("VmallocUsed"),
+		.available = mem_kib("MemAvailable"),
+		.vmalloc = mem_kib("VmallocUsed"),
 		.kills = proc_value("/proc/vmstat", "oom_kill"),
 	};
 }
@@ -126,7 +127,7 @@ TEST_F_TIMEOUT(oom, more_than_there_is, 60)
 	struct memory before;
 	__u64 begin;
 
-	if (meminfo("MemTotal") * 1024 > (long long)(RING_MAX * ktb_cpus()))
+	if (mem_kib("MemTotal") * 1024 > (long long)(RING_MAX * ktb_cpus()))
 		SKIP(return, "rings of 1 GiB fit into this machine's memory");
 	ASSERT_EQ(0, write_file(LIMIT_FILE, "18446744073709551615"));
 	before = memory();
@@ -190,14 +191,19 @@ TEST_F_TIMEOUT(oom, more_than_the_group_may, 60)
 /* Sessions and events that come and go leave no memory behind. */
 TEST_F_TIMEOUT(oom, nothing_leaks, 60)
 {
+	static const struct {
+		const char *name;
+		long long slack;	/* KiB */
+	} what[] = {
+		{ "VmallocUsed", 512 }, { "Percpu", 512 }, { "SUnreclaim", 4096 },
+		{ "Unevictable", 512 },
+	};
 	long long before[4], after[4];
-	static const char * const names[] = { "VmallocUsed", "Percpu", "SUnreclaim", "Unevictable" };
-	static const long long slack[] = { 512, 512, 4096, 512 };	/* KiB */
 	struct ktb_session s;
 
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; round && i < 4; i++)
-			before[i] = meminfo(names[i]);
+			before[i] = mem_kib(what[i].name);
 		for (int i = 0; i < 30; i++) {
 			ASSERT_EQ(0, ktb_session_new(&self->nl, "t_leak", 0, 1 << 18, &s));
 			ASSERT_EQ(0, ktb_event_attach(&self->nl, s.id, EVENT, 0, NULL));
@@ -205,8 +211,9 @@ TEST_F_TIMEOUT(oom, nothing_leaks, 60)
 		}
 	}
 	for (int i = 0; i < 4; i++) {
-		EXPECT_TRUE(ktb_wait_for((after[i] = meminfo(names[i])) <= before[i] + slack[i], 10))
-			TH_LOG("%s: %lld KiB, was %lld", names[i], after[i], before[i]);
+		EXPECT_TRUE(ktb_wait_for((after[i] = mem_kib(what[i].name)) <=
+					 before[i] + what[i].slack, 10))
+			TH_LOG("%s: %lld KiB, was %lld", what[i].name, after[i], before[i]);
 	}
 }
 

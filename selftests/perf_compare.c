@@ -189,10 +189,12 @@ static void cover(const struct ktb_format *f, const char *raw, __u32 size, char 
 		for (unsigned int n = 0; n < field->size && field->offset + n < size; n++)
 			covered[field->offset + n] = 1;
 		if (field->data_loc && field->size == 4) {
-			__u32 loc;
+			__u32 loc, n, end;
 
 			memcpy(&loc, raw + field->offset, sizeof(loc));
-			for (__u32 n = loc & 0xffff; n < (loc & 0xffff) + (loc >> 16) && n < size; n++)
+			n = loc & 0xffff;
+			end = n + (loc >> 16);
+			for (; n < end && n < size; n++)
 				covered[n] = 1;
 		}
 	}
@@ -320,7 +322,7 @@ static void keep_task_context(struct stream *s, const struct ktb_field *flags)
 /*
  * The tick starts its timer on the account of the thread that it interrupts,
  * which it may do between attaching ours and enabling perf's: only what the
- * thread started itself is compared.
+ * thread started itself is compared, or the scheduler on its way to sleep.
  */
 TEST_F(perf, hrtimer_start)
 {
@@ -333,7 +335,7 @@ TEST_F(perf, hrtimer_start)
 	ASSERT_NE(NULL, flags);
 	keep_task_context(&ours, flags);
 	keep_task_context(&perfs, flags);
-	EXPECT_EQ(10, ours.count);
+	EXPECT_LE(10, ours.count);
 	compare(_metadata, &f);
 }
 

@@ -232,12 +232,17 @@ ktb_trace_##class(void *__data, proto)					\
 									\
 	ktb_probe_guard();						\
 									\
+	/* Sets __count too. */						\
+	__data_size = trace_event_get_offsets_##class(&__data_offsets, args); \
+									\
 	/* Changes at any time; who disables waits for the last probe. */ \
-	if (unlikely(data_race(__event->mode)) && !ktb_event_admit(__event)) \
+	if (unlikely(data_race(__event->mode)) &&			\
+	    !ktb_event_admit(__event, __count))				\
 		return;							\
 									\
-	__data_size = trace_event_get_offsets_##class(&__data_offsets, args); \
 	__hit = ktb_event_begin(__event, sizeof(*entry) + __data_size);	\
+	if (__count != 1)						\
+		ktb_event_count(__hit, __count);			\
 	if (unlikely(!__hit.sample))					\
 		return;							\
 	entry = (void *)__hit.sample->raw;				\
@@ -246,7 +251,7 @@ ktb_trace_##class(void *__data, proto)					\
 	tstruct								\
 	{ assign; }							\
 									\
-	ktb_event_end(__hit, __count);					\
+	ktb_event_end(__hit);						\
 }
 
 #include KTB_HEADER

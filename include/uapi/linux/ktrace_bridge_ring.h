@@ -83,6 +83,10 @@
  *           ENOTCONN  not bound
  *   ioctl   ENOTTY    no such ioctl
  *           ENOTCONN  not bound
+ *           ENOENT    enable, disable: the session was removed
+ *
+ * Bind before the descriptor is handed to poll(2) or EPOLL_CTL_ADD: unbound, it
+ * reports EPOLLERR and waits for nothing.
  */
 #ifndef _UAPI_LINUX_KTRACE_BRIDGE_RING_H
 #define _UAPI_LINUX_KTRACE_BRIDGE_RING_H
@@ -156,7 +160,7 @@ struct ktb_bind {
 /* Enable or disable the bound session, as session-set does. */
 #define KTB_IOC_ENABLE		_IO('k', 0xb1)
 #define KTB_IOC_DISABLE		_IO('k', 0xb2)
-/* Wake every sleeping reader of the bound session, whatever the watermark. */
+/* Wake sleeping readers of rings that hold anything, whatever the watermark. */
 #define KTB_IOC_FLUSH		_IO('k', 0xb3)
 
 #endif /* _UAPI_LINUX_KTRACE_BRIDGE_RING_H */
