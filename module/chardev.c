@@ -93,6 +93,11 @@ static long ktb_chardev_ioctl(struct file *file, unsigned int cmd, unsigned long
 			return -ENOTCONN;
 		ktb_session_flush(session);
 		return 0;
+	case KTB_IOC_FREEZE:
+	case KTB_IOC_THAW:
+		if (!session)
+			return -ENOTCONN;
+		return ktb_reader_freeze(file->private_data, cmd == KTB_IOC_FREEZE);
 	default:
 		return -ENOTTY;
 	}

@@ -34,6 +34,7 @@
 #include <linux/topology.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
+#include <uapi/linux/ktrace_bridge.h>
 
 #include "ring.h"
 
@@ -61,6 +62,8 @@ static bool ktb_ring_readable(const struct ktb_ring *ring)
 	u64 tail = READ_ONCE(ring->page->data_tail);
 	u64 unread = READ_ONCE(ring->published) - tail;
 
+	if (ring->overwrite)
+		return READ_ONCE(ring->frozen);
 	return unread && (unread >= READ_ONCE(ring->watermark) ||
 			  (s64)(READ_ONCE(ring->ripe) - tail) > 0);
 }
@@ -97,6 +100,8 @@ static void ktb_ring_work(struct irq_work *work)
 		WRITE_ONCE(ring->loss_told, true);
 		ring->ops->lost(ring);
 	}
+	if (ring->overwrite)
+		return;
 
 	if (ktb_ring_readable(ring) ||
 	    ktb_ring_wait(ring, unread ? KTB_RING_WATERMARK : KTB_RING_ANY)) {
@@ -177,7 +182,8 @@ void ktb_ring_lose(struct ktb_ring *ring)
  */
 bool ktb_ring_lost_take(struct ktb_ring *ring, unsigned long *lost)
 {
-	WRITE_ONCE(ring->limit, ring->max_record);
+	if (!ring->overwrite)
+		WRITE_ONCE(ring->limit, ring->max_record);
 	barrier();
 	*lost = local_xchg(&ring->lost, 0);
 	return *lost;
@@ -196,6 +202,22 @@ void ktb_ring_lost_put_back(struct ktb_ring *ring, unsigned long lost)
 }
 
 /**
+ * ktb_ring_freeze - stop an overwrite ring for a snapshot, or let it go on
+ * @ring: the ring
+ * @freeze: which
+ *
+ * Writers that had begun before may still be writing: the caller waits for
+ * them. Hits that come while the ring is frozen are lost, and counted. Process
+ * context.
+ */
+void ktb_ring_freeze(struct ktb_ring *ring, bool freeze)
+{
+	WRITE_ONCE(ring->frozen, freeze);
+	if (freeze)
+		ktb_ring_wake(ring);
+}
+
+/**
  * ktb_ring_poll - whether there is something to read, and wake us when there is
  * @ring: the ring
  *
@@ -206,6 +228,8 @@ void ktb_ring_lost_put_back(struct ktb_ring *ring, unsigned long lost)
  */
 bool ktb_ring_poll(struct ktb_ring *ring)
 {
+	if (ring->overwrite)
+		return ktb_ring_readable(ring);
 	return ktb_ring_wait(ring, KTB_RING_ANY);
 }
 
@@ -217,6 +241,8 @@ bool ktb_ring_poll(struct ktb_ring *ring)
  */
 void ktb_ring_ripen(struct ktb_ring *ring)
 {
+	if (ring->overwrite)
+		return;
 	/* Empty now, it may fill below the watermark: that is to be told again. */
 	if (!ktb_ring_unread(ring) && !ktb_ring_wait(ring, KTB_RING_ANY))
 		return;
@@ -325,6 +351,7 @@ static ssize_t ktb_ring_fit(const struct ktb_ring *ring, u64 tail, u64 head,
  * Process context.
  *
  * Return: bytes copied, 0 when there is nothing to read, or
+ * * -EOPNOTSUPP - an overwrite ring, which is read by mapping it
  * * -EMSGSIZE - the next record is longer than @len
  * * -EIO - the control page's positions are not those of the ring
  * * -EFAULT - @buf is not writable
@@ -335,6 +362,8 @@ ssize_t ktb_ring_read(struct ktb_ring *ring, char __user *buf, size_t len)
 	u64 head, tail;
 	ssize_t fit;
 
+	if (ring->overwrite)
+		return -EOPNOTSUPP;
 	if (mutex_lock_interruptible(&ring->read_lock))
 		return -ERESTARTSYS;
 
@@ -418,7 +447,7 @@ void ktb_ring_renew(struct ktb_ring *ring)
 	page->sample_type = ring->sample_type;
 	page->clockid = CLOCK_MONOTONIC;
 	page->flags = ring->flags;
-	if (ktb_ring_unread(ring) > ring->size)
+	if (!ring->overwrite && ktb_ring_unread(ring) > ring->size)
 		WRITE_ONCE(page->data_tail, READ_ONCE(ring->tail));
 }
 
@@ -445,11 +474,14 @@ struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config)
 	ring->size = config->size;
 	ring->mask = config->size - 1;
 	ring->max_record = min_t(unsigned long, KTB_RECORD_MAX, config->size / 2);
-	ring->limit = ring->max_record;
+	ring->overwrite = config->flags & KTB_SESSION_OVERWRITE;
+	ring->frozen = config->frozen;
+	ring->limit = ring->overwrite ? 0 : ring->max_record;
 	ring->session = config->session;
 	ring->flags = config->flags;
 	ring->sample_type = config->sample_type;
-	ring->waiting = KTB_RING_ANY; /* readers of all rings may sleep by now */
+	if (!ring->overwrite)
+		ring->waiting = KTB_RING_ANY; /* readers of all rings may sleep by now */
 	ktb_ring_set_watermark(ring, config->watermark);
 	ring->ops = config->ops;
 	ring->owner = config->owner;

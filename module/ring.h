@@ -62,12 +62,15 @@ struct ktb_ring_ops {
  * @page: control page, shared with the reader. The kernel stores to it, and
  *	loads nothing but data_tail from it, once, to compare.
  * @limit: bytes of the longest record taken without further ado: @max_record,
- *	or 0 while a loss is to be stated first
+ *	or 0 while a loss is to be stated first, and always with @overwrite
  * @busy: the contexts writing, one bit each, KTB_CONTEXT_*
  * @waiting: enum ktb_ring_waiting; set by a reader on any CPU
  * @lost: hits lost since the last PERF_RECORD_LOST
  * @lost_total: hits ever lost
  * @max_record: bytes of the longest record taken
+ * @overwrite: flight recorder: positions count down from 0, and the newest
+ *	records replace the oldest
+ * @frozen: an overwrite ring takes nothing while it is being read
  * @cpu: the producer
  * @work: carries a wake-up out of any context
  * @wait: readers bound to this ring alone
@@ -100,6 +103,8 @@ struct ktb_ring {
 	local_t lost ____cacheline_aligned;
 	local_t lost_total;
 	unsigned int max_record;
+	bool overwrite;
+	bool frozen;
 	int cpu;
 	struct irq_work work;
 	wait_queue_head_t wait;
@@ -123,8 +128,9 @@ struct ktb_ring {
  * @size: bytes of data; a power of two, at least a page
  * @watermark: unread bytes at which a sleeping reader is woken
  * @session: number of the session, for the control page
- * @flags: KTB_SESSION_* for the control page
+ * @flags: KTB_SESSION_* for the control page; KTB_SESSION_OVERWRITE counts here
  * @sample_type: PERF_SAMPLE_* mask of the records, for the control page
+ * @frozen: an overwrite ring begins frozen
  * @ops: called back
  * @owner: @ring->owner for @ops
  */
@@ -134,6 +140,7 @@ struct ktb_ring_config {
 	u32 session;
 	u32 flags;
 	u64 sample_type;
+	bool frozen;
 	const struct ktb_ring_ops *ops;
 	void *owner;
 };
@@ -141,6 +148,7 @@ struct ktb_ring_config {
 struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config);
 void ktb_ring_quiesce(struct ktb_ring *ring);
 void ktb_ring_renew(struct ktb_ring *ring);
+void ktb_ring_freeze(struct ktb_ring *ring, bool freeze);
 void ktb_ring_destroy(struct ktb_ring *ring);
 int ktb_ring_mmap(struct ktb_ring *ring, struct vm_area_struct *vma,
 		  unsigned long pgoff);
@@ -243,6 +251,40 @@ static __always_inline bool ktb_ring_reserve(struct ktb_ring *ring, unsigned int
 	*record = ring->data + (offset & ring->mask);
 	if (!*record)	/* never: spares the caller a check */
 		__builtin_unreachable();
+	return true;
+}
+
+/**
+ * ktb_ring_overwrite - begin a record in an overwrite ring
+ * @ring: the ring of this CPU
+ * @size: bytes of the record, a multiple of 8, at most @ring->max_record
+ * @context: what runs, KTB_CONTEXT_*; not writing to this ring yet
+ * @record: set to the record
+ *
+ * As ktb_ring_reserve(), downwards: a reader that begins at data_head meets the
+ * newest record first and each older one behind it. Counterpart of
+ * perf_output_begin_backward().
+ *
+ * Return: false while the ring is frozen, and where contexts that nest in
+ * each other would come round to a record that one of them is still writing.
+ */
+static __always_inline bool ktb_ring_overwrite(struct ktb_ring *ring, unsigned int size,
+					       u8 context, void **record)
+{
+	unsigned long offset;
+
+	if (READ_ONCE(ring->frozen))
+		return false;
+	ring->busy |= context;
+	barrier();
+	offset = local_read(&ring->head);
+	do {
+		if (unlikely(ring->published - offset + size > ring->size)) {
+			ktb_ring_commit(ring, context);
+			return false;
+		}
+	} while (unlikely(!local_try_cmpxchg(&ring->head, &offset, offset - size)));
+	*record = ring->data + ((offset - size) & ring->mask);
 	return true;
 }
 

@@ -34,7 +34,7 @@ static unsigned int ktb_nr_sessions;	/* on the list; ktb_lock */
 static u32 ktb_last_session_id;		/* ktb_lock to change */
 static unsigned int ktb_nr_owned;	/* with an owner; ktb_lock to change */
 
-#define KTB_SESSION_FLAGS	(KTB_SESSION_PERSISTENT | \
+#define KTB_SESSION_FLAGS	(KTB_SESSION_PERSISTENT | KTB_SESSION_OVERWRITE | \
 				 KTB_SESSION_DISABLED | KTB_SESSION_COUNT_ONLY)
 
 static void ktb_session_notice(const struct ktb_session *session,
@@ -336,9 +336,37 @@ void ktb_reader_unbind(struct ktb_reader *reader)
 	if (!session)
 		return;
 	mutex_lock(&ktb_lock);
+	if (reader->frozen)
+		ktb_session_rings_freeze(session, reader->cpu, false);
 	list_del(&reader->node);
 	mutex_unlock(&ktb_lock);
 	ktb_session_put(session);
+}
+
+/**
+ * ktb_reader_freeze - begin or end a snapshot
+ * @reader: bound to an overwrite session
+ * @freeze: which
+ *
+ * When this returns from freezing, the rings stand still and every record in
+ * them is whole.
+ *
+ * Return: 0, or
+ * * -EOPNOTSUPP - the session does not overwrite: read it along
+ */
+int ktb_reader_freeze(struct ktb_reader *reader, bool freeze)
+{
+	struct ktb_session *session = reader->session;
+
+	if (!(session->flags & KTB_SESSION_OVERWRITE))
+		return -EOPNOTSUPP;
+	mutex_lock(&ktb_lock);
+	reader->frozen = freeze;
+	ktb_session_rings_freeze(session, reader->cpu, freeze);
+	mutex_unlock(&ktb_lock);
+	if (freeze)
+		ktb_tracepoint_sync();
+	return 0;
 }
 
 /**

@@ -36,6 +36,8 @@ struct netlink_ext_ack;
  * @owner_pid: process that made it
  * @enabled: whether its events write; ktb_lock
  * @dead: taken off the list; never reset
+ * @frozen: a reader of all rings of an overwrite session takes a snapshot; its
+ *	rings begin frozen; ktb_rings_lock
  * @ring_size: bytes of data per ring, 0 when it only counts
  * @watermark: unread bytes at which a sleeping reader is woken; ktb_lock
  * @charged: bytes that count against the module's limit; ktb_rings_lock
@@ -59,6 +61,7 @@ struct ktb_session {
 	pid_t owner_pid;
 	bool enabled;
 	bool dead;
+	bool frozen;
 	unsigned long ring_size;
 	unsigned int watermark;
 	unsigned long charged;
@@ -78,6 +81,7 @@ struct ktb_session {
  * @session: what it reads, NULL until bound; set once, a reference
  * @cpu: whose ring, -1 for all
  * @first_cpu: whose ring read(2) begins with
+ * @frozen: it has frozen its rings; ktb_lock
  * @pid: process that bound it
  * @comm: that process's name
  */
@@ -86,6 +90,7 @@ struct ktb_reader {
 	struct ktb_session *session;
 	int cpu;
 	unsigned int first_cpu;
+	bool frozen;
 	pid_t pid;
 	char comm[TASK_COMM_LEN];
 };
@@ -161,6 +166,7 @@ void ktb_session_flush(struct ktb_session *session);
 
 int ktb_reader_bind(struct ktb_reader *reader, u32 session, int cpu);
 void ktb_reader_unbind(struct ktb_reader *reader);
+int ktb_reader_freeze(struct ktb_reader *reader, bool freeze);
 
 struct ktb_event *ktb_event_attach(struct ktb_session *session,
 				   const struct ktb_event_options *options,

@@ -59,6 +59,7 @@ static int ktb_session_ring_create(struct ktb_session *session, int cpu)
 		.session	= session->id,
 		.flags		= session->flags,
 		.sample_type	= KTB_SAMPLE_TYPE,
+		.frozen		= session->frozen,
 		.ops		= &ktb_rings_ops,
 		.owner		= session,
 	};
@@ -193,6 +194,27 @@ void ktb_session_rings_renew(struct ktb_session *session, int only)
 		if (ring && (only == -1 || only == cpu))
 			ktb_ring_renew(ring);
 	}
+}
+
+/**
+ * ktb_session_rings_freeze - stop overwrite rings, or let them go on
+ * @session: the session
+ * @only: the CPU whose ring is meant, -1 for all, those to come included
+ * @freeze: which
+ *
+ * Under ktb_lock.
+ */
+void ktb_session_rings_freeze(struct ktb_session *session, int only, bool freeze)
+{
+	int cpu;
+
+	mutex_lock(&ktb_rings_lock);
+	if (only == -1)
+		session->frozen = freeze;
+	for_each_possible_cpu(cpu)
+		if (session->ring[cpu] && (only == -1 || only == cpu))
+			ktb_ring_freeze(session->ring[cpu], freeze);
+	mutex_unlock(&ktb_rings_lock);
 }
 
 /**

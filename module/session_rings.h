@@ -15,6 +15,7 @@ void ktb_session_rings_unlist(struct ktb_session *session);
 void ktb_session_rings_quiesce(struct ktb_session *session);
 void ktb_session_rings_destroy(struct ktb_session *session);
 void ktb_session_rings_wake(struct ktb_session *session);
+void ktb_session_rings_freeze(struct ktb_session *session, int only, bool freeze);
 void ktb_session_rings_renew(struct ktb_session *session, int only);
 void ktb_event_rings_set(struct ktb_event *event);
 void ktb_event_rings_unset(struct ktb_event *event);

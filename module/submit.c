@@ -92,6 +92,19 @@ bool ktb_event_admit(struct ktb_event *event, u64 count)
 	return false;
 }
 
+/* Room for a record, whatever the ring and wherever its reader is. */
+static bool ktb_ring_begin(struct ktb_ring *ring, unsigned int size, u8 context,
+			   void **record)
+{
+	if (ring->overwrite)
+		return ktb_ring_overwrite(ring, size, context, record);
+	do {
+		if (ktb_ring_reserve(ring, size, context, record))
+			return true;
+	} while (ktb_ring_make_room(ring, size));
+	return false;
+}
+
 /* State in the stream that hits were lost before what comes next. */
 static bool ktb_lost_write(struct ktb_ring *ring, u64 id, u8 context)
 {
@@ -102,8 +115,7 @@ static bool ktb_lost_write(struct ktb_ring *ring, u64 id, u8 context)
 	if (!ktb_ring_lost_take(ring, &lost))
 		return true;
 
-	if (!ktb_ring_make_room(ring, sizeof(*record)) ||
-	    !ktb_ring_reserve(ring, sizeof(*record), context, &room)) {
+	if (!ktb_ring_begin(ring, sizeof(*record), context, &room)) {
 		ktb_ring_lost_put_back(ring, lost);
 		return false;
 	}
@@ -131,14 +143,13 @@ static bool ktb_event_lose(struct ktb_event_cpu *ec, local_t *ledger)
 }
 
 /*
- * Why is there no room? We are inside our own work, or there is no ring, or the
- * record is too long, or hits were lost before, which the stream states first,
- * or the reader is further than we know. Whether it is worth another try; if
- * not, the hit is accounted for.
+ * Room for a record of a hit. There is none inside our own work on this ring,
+ * without a ring, for a record that is too long, and where hits were lost
+ * before and there is no room even to say so: then the hit is accounted for.
  */
-static bool ktb_event_make_way(const struct ktb_event *event,
-			       struct ktb_event_cpu *ec, unsigned int size,
-			       u8 context)
+static bool ktb_event_reserve(const struct ktb_event *event,
+			      struct ktb_event_cpu *ec, unsigned int size,
+			      u8 context, void **record)
 {
 	struct ktb_ring *ring = ec->ring;
 
@@ -149,7 +160,7 @@ static bool ktb_event_make_way(const struct ktb_event *event,
 	if (size > ring->max_record)
 		return ktb_event_lose(ec, &ec->lost_big);
 	if (!ktb_lost_write(ring, event->id, context) ||
-	    !ktb_ring_make_room(ring, size))
+	    !ktb_ring_begin(ring, size, context, record))
 		return ktb_event_lose(ec, &ec->lost_full);
 	return true;
 }
@@ -169,20 +180,12 @@ struct ktb_sample *ktb_event_begin_slow(const struct ktb_event *event,
 {
 	unsigned int full = ALIGN(sizeof(struct ktb_sample) + size, sizeof(u64));
 	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
-	struct ktb_ring *ring = ec->ring;
-	u8 context = ktb_context();
+	u64 time = ktime_get_mono_fast_ns();
 	void *record;
-	u64 time;
 
 	local_inc(&ec->hits);
-	for (;;) {
-		time = ktime_get_mono_fast_ns();
-		if (!(ring->busy & context) && full <= ring->limit &&
-		    ktb_ring_reserve(ring, full, context, &record))
-			break;
-		if (!ktb_event_make_way(event, ec, full, context))
-			return NULL;
-	}
+	if (!ktb_event_reserve(event, ec, full, ktb_context(), &record))
+		return NULL;
 	ktb_sample_fill(record, event, size, time, ip, ktb_trace_ctx());
 	return record;
 }

@@ -104,7 +104,7 @@ void ktb_work_syscalls(struct ktb_worker *w)
 
 void ktb_work_ping_pong(struct ktb_worker *w)
 {
-	const struct ktb_ball *ball = w->arg;
+	struct ktb_ball *ball = w->arg;
 	char c = 0;
 
 	if (ball->serves && write(ball->out, &c, 1) != 1)
@@ -118,6 +118,7 @@ void ktb_work_ping_pong(struct ktb_worker *w)
 		if (write(ball->out, &c, 1) != 1)
 			return;
 	}
+	__atomic_store_n(&ball->over, true, __ATOMIC_RELEASE);
 	if (ball->end >= 0 && read(ball->end, &c, 1) != 0)
 		w->magic = ~0ULL;
 }

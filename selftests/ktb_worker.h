@@ -50,6 +50,7 @@ struct ktb_ball {
 	int out;
 	int end;	/* read at the end, to sleep there; -1: not */
 	bool serves;
+	bool over;	/* the game is; what follows is the sleep at the end */
 };
 
 /* Work: catch a byte and throw it back, w->count times; w->arg is the ball. */

@@ -359,6 +359,11 @@ TEST_F_TIMEOUT(ledger, session_for_each_thread, 60)
 	}
 }
 
+static bool is_over(const struct ktb_ball *ball)
+{
+	return __atomic_load_n(&ball->over, __ATOMIC_ACQUIRE);
+}
+
 /*
  * The switches of a thread, as the scheduler itself counts them, from a moment
  * when it sleeps to another: its event's hits, no more and no less.
@@ -374,8 +379,8 @@ static void count_switches(struct __test_metadata *_metadata, FIXTURE_DATA(ledge
 	ASSERT_EQ(0, pipe(there));
 	ASSERT_EQ(0, pipe(back));
 	ASSERT_EQ(0, pipe(end));
-	struct ktb_ball ping_ball = { back[0], there[1], end[0], true };
-	struct ktb_ball pong_ball = { there[0], back[1], end[0], false };
+	struct ktb_ball ping_ball = { .in = back[0], .out = there[1], .end = end[0], .serves = true };
+	struct ktb_ball pong_ball = { .in = there[0], .out = back[1], .end = end[0] };
 	struct ktb_worker ping = {
 		.cpu = self->ncpus - 1, .work = ktb_work_ping_pong, .count = 300,
 		.arg = &ping_ball,
@@ -397,8 +402,9 @@ static void count_switches(struct __test_metadata *_metadata, FIXTURE_DATA(ledge
 	ASSERT_EQ(before, again);
 	expect_event(self, e.id);
 	ktb_worker_go(&ping);
-	/* Until both sleep at their end, and the number stands. */
-	ASSERT_TRUE(ktb_wait_for(ktb_thread_state(ping.tid, &again) == 'S' &&
+	/* Until both sleep at their end: in the game they sleep too. */
+	ASSERT_TRUE(ktb_wait_for(is_over(&ping_ball) && is_over(&pong_ball) &&
+				 ktb_thread_state(ping.tid, &again) == 'S' &&
 				 ktb_thread_state(pong.tid, &after) == 'S' &&
 				 after >= before + 200 &&
 				 ktb_thread_state(pong.tid, &again) == 'S' &&

@@ -49,6 +49,14 @@
  *   PERF_RECORD_LOST     hits were lost here: id of the event that wrote next,
  *                        number of hits lost, sample_id
  *
+ * A session with KTB_SESSION_OVERWRITE keeps the newest records instead of the
+ * oldest. Its positions count down from 0 (as perf's write_backward), so that
+ * data + (data_head & (data_size - 1)) is the newest record and each older one
+ * stands behind it; data_tail is not used. It is read between KTB_IOC_FREEZE and
+ * KTB_IOC_THAW: of min(0 - data_head, data_size) bytes, all records that end
+ * within them are whole, and what is left over is the rest of an overwritten
+ * one. The ledger's written, less those, is the number of overwritten records.
+ *
  * What a reader writes into the control page is never trusted: it can spoil
  * its own view, and nothing else.
  *
@@ -76,7 +84,8 @@
  *           EACCES    a writable or executable mapping of what may not be
  *           ENXIO     a CPU without ring, or not the bound one
  *           ENOTCONN  not bound
- *   read    EMSGSIZE  the next record is longer than the buffer
+ *   read    EOPNOTSUPP an overwrite session: map it
+ *           EMSGSIZE  the next record is longer than the buffer
  *           EAGAIN    nothing to read, O_NONBLOCK
  *           EIO       data_tail is not at a record's boundary: only the mapping
  *                     process can have moved it there
@@ -84,6 +93,7 @@
  *   ioctl   ENOTTY    no such ioctl
  *           ENOTCONN  not bound
  *           ENOENT    enable, disable: the session was removed
+ *           EOPNOTSUPP freeze, thaw: not an overwrite session
  *
  * Bind before the descriptor is handed to poll(2) or EPOLL_CTL_ADD: unbound, it
  * reports EPOLLERR and waits for nothing.
@@ -162,5 +172,12 @@ struct ktb_bind {
 #define KTB_IOC_DISABLE		_IO('k', 0xb2)
 /* Wake sleeping readers of rings that hold anything, whatever the watermark. */
 #define KTB_IOC_FLUSH		_IO('k', 0xb3)
+/*
+ * Begin and end a snapshot of the bound rings of an overwrite session. After
+ * KTB_IOC_FREEZE they stand still; what hits meanwhile is lost, and counted.
+ * They go on with KTB_IOC_THAW, and when the descriptor is gone.
+ */
+#define KTB_IOC_FREEZE		_IO('k', 0xb4)
+#define KTB_IOC_THAW		_IO('k', 0xb5)
 
 #endif /* _UAPI_LINUX_KTRACE_BRIDGE_RING_H */
