@@ -86,8 +86,7 @@ static inline struct nlattr **ktb_dump_attrs(struct netlink_callback *cb)
 static __always_inline void ktb_entry_set_lazy_count(struct trace_entry *entry, u8 count)
 {
 	/* The last member, and the hole behind it. */
-	memset(&entry->preempt_lazy_count, 0,
-	       sizeof(*entry) - offsetof(struct trace_entry, preempt_lazy_count));
+	memset_startat(entry, 0, preempt_lazy_count);
 	entry->preempt_lazy_count = count;
 }
 #else
