@@ -142,7 +142,7 @@ static bool ktb_chardev_readable(struct ktb_session *session, int only)
 		if (ring && (only == -1 || only == cpu) && ktb_ring_poll(ring))
 			readable = true;
 	}
-	schedule_delayed_work(&session->linger, KTB_RING_LINGER);
+	ktb_session_look_again(session);
 	return readable;
 }
 

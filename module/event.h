@@ -66,7 +66,7 @@ enum ktb_event_mode {
  * @target: the only thread whose hits are taken, a reference; its number, so
  *	that an exec by another thread of the group keeps it
  * @session: where it is attached; it holds the event
- * @node: in @session->events; ktb_lock
+ * @node: in @session->events, which says what guards it
  * @native: the probe
  * @tp: the tracepoint it hangs on
  * @target_pid: @target as the caller numbered it

@@ -185,8 +185,8 @@ static __always_inline void ktb_ring_publish(struct ktb_ring *ring, u8 context)
 	for (;;) {
 		barrier();
 		head = local_read(&ring->head);
-		WRITE_ONCE(ring->published, head);
-		/* B: pairs with the reader's acquire of data_head, C. */
+		/* B: pairs with the acquire of data_head, or of published, C. */
+		smp_store_release(&ring->published, head);
 		smp_store_release(&ring->page->data_head, head);
 		barrier();
 		WRITE_ONCE(ring->busy, 0);

@@ -96,13 +96,30 @@ static int ktb_session_check(const struct ktb_session_options *options,
 	return 0;
 }
 
-/* Looks once more after a reader went to sleep; see the second table in ring.c. */
+/*
+ * Looks once more after a reader went to sleep; see the second table in ring.c.
+ * It was on its way for an earlier sleep perhaps: then once more again.
+ */
 static void ktb_session_linger(struct work_struct *work)
 {
 	struct ktb_session *session =
 		container_of(to_delayed_work(work), struct ktb_session, linger);
 
 	ktb_session_flush(session);
+	if (time_before(jiffies, READ_ONCE(session->slept) + KTB_RING_LINGER))
+		schedule_delayed_work(&session->linger, KTB_RING_LINGER);
+}
+
+/**
+ * ktb_session_look_again - a reader goes to sleep
+ * @session: the session, held
+ *
+ * Its rings are looked at once more, KTB_RING_LINGER to twice that from now.
+ */
+void ktb_session_look_again(struct ktb_session *session)
+{
+	WRITE_ONCE(session->slept, jiffies);
+	schedule_delayed_work(&session->linger, KTB_RING_LINGER);
 }
 
 static void ktb_session_tell_loss(struct work_struct *work)

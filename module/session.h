@@ -46,6 +46,7 @@ struct netlink_ext_ack;
  * @readers: bound descriptors; ktb_lock
  * @wait: readers bound to all rings
  * @linger: looks at the rings once more after a reader went to sleep
+ * @slept: when one did last, in jiffies
  * @loss: tells of the first loss on a ring
  * @lossy: rings of which that is to be told
  * @ring: by CPU; NULL where the CPU was never online. Set once, released to
@@ -70,6 +71,7 @@ struct ktb_session {
 	struct list_head readers;
 	wait_queue_head_t wait;
 	struct delayed_work linger;
+	unsigned long slept;
 	struct work_struct loss;
 	cpumask_t lossy;
 	struct ktb_ring *ring[];
@@ -163,6 +165,7 @@ struct ktb_session *ktb_session_find(u32 id, const char *name);
 void ktb_session_enable(struct ktb_session *session, bool enable);
 void ktb_session_set_watermark(struct ktb_session *session, u32 watermark);
 void ktb_session_flush(struct ktb_session *session);
+void ktb_session_look_again(struct ktb_session *session);
 
 int ktb_reader_bind(struct ktb_reader *reader, u32 session, int cpu);
 void ktb_reader_unbind(struct ktb_reader *reader);

@@ -3,8 +3,8 @@
  * From a hit to a record: what every probe calls. Everything here runs in the
  * context of the tracepoint, up to NMI and under any lock, with preemption
  * disabled; it takes no lock, allocates nothing, and calls nothing that is
- * traced. Mirrors perf_trace_buf_alloc() and perf_trace_run_bpf_submit() of
- * kernel/trace/trace_event_perf.c.
+ * traced. Mirrors perf_trace_buf_alloc() and perf_trace_buf_submit() of the
+ * kernel's trace_event_perf.c.
  */
 
 #include "submit.h"

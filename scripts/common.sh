@@ -66,11 +66,9 @@ setup_lock() {
 
 # From here on, apt-get and apt-cache of this script know these suites alone, from
 # the mirror the host uses, with lists and folders of their own below $TMP/apt.
-# They prefer the last one, and take for installed what the dpkg status file says,
-# if there is one.
-apt_use_suites() { # status-file suite...
-	local apt=$TMP/apt status=$1 mirror suite
-	shift
+# They prefer the last one, and take nothing for installed.
+apt_use_suites() { # suite...
+	local apt=$TMP/apt mirror suite
 	# shellcheck disable=SC2016 # for apt-get to expand
 	mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN)' 'Created-By: Packages' |
 		awk '$2 == "bookworm" && $3 == "Debian" { print $1; exit }')
@@ -86,7 +84,7 @@ apt_use_suites() { # status-file suite...
 		Dir::Etc::Preferences "/dev/null";
 		Dir::Etc::PreferencesParts "/dev/null";
 		Dir::State "$apt/state";
-		Dir::State::status "${status:-$apt/nothing}";
+		Dir::State::status "$apt/nothing";
 		Dir::Cache "$apt/cache";
 		APT::Architecture "amd64";
 		APT::Default-Release "$suite";
@@ -98,7 +96,7 @@ apt_use_suites() { # status-file suite...
 	apt-get -qq update || die "apt-get update failed for $*: is there a network?"
 }
 
-# Unpack packages and what they need, if it isn't installed, into a directory.
+# Unpack packages and all that they need into a directory.
 apt_unpack() { # directory package...
 	local root=$1 deb
 	shift

@@ -70,7 +70,8 @@
  *   munmap(2) of a part            allowed
  *   mremap(2) to grow              EFAULT
  *   mprotect(2) to write or exec   EACCES
- *   module unload                  EBUSY while a descriptor or mapping exists
+ *   module unload                  EWOULDBLOCK while a descriptor or mapping is
+ *                                  there
  *
  * Errors:
  *
