@@ -186,8 +186,8 @@ static __always_inline void ktb_ring_publish(struct ktb_ring *ring, u8 context)
 		barrier();
 		head = local_read(&ring->head);
 		/* B: pairs with the acquire of data_head, or of published, C. */
-		smp_store_release(&ring->published, head);
-		smp_store_release(&ring->page->data_head, head);
+		smp_store_release(&ring->published, head); /* B, kernel's own readers */
+		smp_store_release(&ring->page->data_head, head); /* B */
 		barrier();
 		WRITE_ONCE(ring->busy, 0);
 		barrier();

@@ -379,7 +379,9 @@ static void count_switches(struct __test_metadata *_metadata, FIXTURE_DATA(ledge
 	ASSERT_EQ(0, pipe(there));
 	ASSERT_EQ(0, pipe(back));
 	ASSERT_EQ(0, pipe(end));
-	struct ktb_ball ping_ball = { .in = back[0], .out = there[1], .end = end[0], .serves = true };
+	struct ktb_ball ping_ball = {
+		.in = back[0], .out = there[1], .end = end[0], .serves = true,
+	};
 	struct ktb_ball pong_ball = { .in = there[0], .out = back[1], .end = end[0] };
 	struct ktb_worker ping = {
 		.cpu = self->ncpus - 1, .work = ktb_work_ping_pong, .count = 300,

@@ -573,7 +573,7 @@ TEST_F(ring, read_whole_records)
 TEST_F(ring, read_and_mapping)
 {
 	struct ktb_ring ring;
-	char buf[130];
+	char buf[144];	/* one record, of 128 bytes, or 136 where common fields are more */
 
 	ASSERT_EQ(0, make_hits(&self->nl, self->s.id, 0, 10));
 	ASSERT_EQ(0, ktb_ring_map(&ring, self->fd, 0));
