@@ -2,7 +2,7 @@
 #
 # Everything is made under build/. Each target with steps of its own is a script.
 
-KERNELS ?= 6.1 6.12
+KERNELS ?= 6.1 6.12 6.12-rt
 KERNEL  ?= 6.1
 KDIR    ?= /lib/modules/$(shell uname -r)/build
 PREFIX  ?= /usr/local
@@ -23,7 +23,7 @@ tools:				## ktbctl and libktb alone
 demo:				## see it work in a virtual machine (KERNEL=6.1)
 	@scripts/demo
 
-check:				## run all tests on each of KERNELS ("6.1 6.12"); TESTS="..." for some
+check:				## run all tests on each of KERNELS ("6.1 6.12 6.12-rt"); TESTS="..." for some
 	@scripts/check
 
 check-debug:			## the same on a kernel built here to watch itself: KASAN, lockdep, kmemleak

@@ -6,7 +6,7 @@
 TOP=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 BUILD=$TOP/build
 SCRIPTS=$TOP/scripts
-KERNELS=${KERNELS:-6.1 6.12}
+KERNELS=${KERNELS:-6.1 6.12 6.12-rt}
 # all there are but for those that are built here, see make check-debug
 [ "$KERNELS" != all ] || KERNELS=$(awk '/^[0-9]/ && $2 != "debug-kernel" { print $1 }' "$SCRIPTS/kernels.txt" | xargs)
 

@@ -1,18 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ktbctl attach: attach events to a session, all or nothing. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "ktbctl.h"
 
 #define DEFAULT_SIZE 1048576
-#define SKIPPED_SHOWN 5
 
 static const char help_attach[] =
 	"usage: ktbctl attach EVENT... [-s SESSION] [-m SIZE] [--json]\n"
@@ -31,90 +28,15 @@ static const char help_attach[] =
 	"If an event named in full cannot be attached, none is, and a session made for\n"
 	"it is removed.\n";
 
-/* One event to attach, and what became of it. */
-struct item {
-	const char *name;
-	bool named; /* in full: it must succeed */
-	bool attached;
-	char *reason; /* why not */
-	struct ktb_event_info event;
-};
-
 struct attach {
 	const struct context *context;
 	struct ktb_conn *conn;
-	struct catalog catalog;
+	struct choice choice;
 	struct ktb_session_info session;
 	bool made; /* the session, by us */
 	const char *name; /* of the session */
 	uint64_t size; /* 0: not given */
-	struct item *items;
-	unsigned int nr;
 };
-
-/* ---- what to attach ---- */
-
-static int add_item(struct attach *attach, const char *name, bool named)
-{
-	struct item *items;
-
-	for (unsigned int i = 0; i < attach->nr; i++) {
-		if (strcmp(attach->items[i].name, name))
-			continue;
-		attach->items[i].named |= named;
-		return EXIT_DONE;
-	}
-	items = reallocarray(attach->items, attach->nr + 1, sizeof(*items));
-	if (!items)
-		return fail("out of memory");
-	attach->items = items;
-	items[attach->nr++] = (struct item){ .name = name, .named = named };
-	return EXIT_DONE;
-}
-
-static int fail_unknown(const struct attach *attach, const char *name)
-{
-	const char *near[3];
-	char names[512] = "";
-	unsigned int nr = suggest(&attach->catalog, name, near, 3);
-	size_t len = 0;
-
-	for (unsigned int i = 0; i < nr && len < sizeof(names); i++)
-		len += snprintf(names + len, sizeof(names) - len, "%s%s", i ? ", " : "", near[i]);
-	if (nr)
-		return fail("there is no event '%s'; did you mean %s?", name, names);
-	return fail("there is no event '%s'; 'ktbctl list' shows those there are", name);
-}
-
-static int add_glob(struct attach *attach, const char *glob)
-{
-	const struct catalog *catalog = &attach->catalog;
-	unsigned int nr = 0;
-	int err = EXIT_DONE;
-
-	for (unsigned int i = 0; i < catalog->nr && !err; i++) {
-		if (fnmatch(glob, catalog->events[i].name, 0))
-			continue;
-		err = add_item(attach, catalog->events[i].name, false);
-		nr++;
-	}
-	return nr ? err : fail("no event matches '%s'; 'ktbctl list' shows those there are", glob);
-}
-
-static int add_arguments(struct attach *attach, int argc, char **argv)
-{
-	int err = EXIT_DONE;
-
-	for (int i = optind; i < argc && !err; i++) {
-		if (is_glob(argv[i]))
-			err = add_glob(attach, argv[i]);
-		else if (catalog_find(&attach->catalog, argv[i]))
-			err = add_item(attach, argv[i], true);
-		else
-			err = fail_unknown(attach, argv[i]);
-	}
-	return err;
-}
 
 /* ---- attaching ---- */
 
@@ -158,45 +80,14 @@ static int get_session(struct attach *attach)
 	return EXIT_DONE;
 }
 
-static int attach_item(struct attach *attach, struct item *item)
-{
-	int err =
-		ktb_event_attach(attach->conn, attach->session.id, item->name, NULL, &item->event);
-	const char *reason = ktb_conn_error(attach->conn);
-
-	if (!err) {
-		item->attached = true;
-		return EXIT_DONE;
-	}
-	if (item->named && err == -EEXIST)
-		return fail("%s is attached to session '%s' already", item->name, attach->name);
-	if (item->named)
-		return fail("cannot attach %s: %s", item->name, reason);
-	item->reason = strdup(reason);
-	return EXIT_DONE;
-}
-
-static int attach_items(struct attach *attach)
-{
-	unsigned int nr = 0;
-	int err = EXIT_DONE;
-
-	for (unsigned int i = 0; i < attach->nr && !err; i++) {
-		err = attach_item(attach, &attach->items[i]);
-		nr += attach->items[i].attached;
-	}
-	if (err || nr)
-		return err;
-	return fail("none of the %u events could be attached; %s: %s", attach->nr,
-		    attach->items[0].name, attach->items[0].reason);
-}
-
 static void undo(struct attach *attach)
 {
-	for (unsigned int i = 0; i < attach->nr && !attach->made; i++)
-		if (attach->items[i].attached)
+	const struct choice *choice = &attach->choice;
+
+	for (unsigned int i = 0; i < choice->nr && !attach->made; i++)
+		if (choice->items[i].attached)
 			ktb_event_detach(attach->conn, attach->session.id,
-					 attach->items[i].event.id, NULL);
+					 choice->items[i].event.id, NULL);
 	if (attach->made)
 		ktb_session_del(attach->conn, attach->session.id);
 }
@@ -214,7 +105,7 @@ static int attach_all(struct attach *attach)
 	sigprocmask(SIG_BLOCK, &block, &before);
 	err = get_session(attach);
 	if (!err) {
-		err = attach_items(attach);
+		err = choice_attach(&attach->choice, attach->conn, &attach->session, NULL);
 		if (err)
 			undo(attach);
 	}
@@ -230,8 +121,8 @@ static int report_json(const struct attach *attach)
 	struct json_object *attached = json_object_new_array();
 	struct json_object *skipped = json_object_new_array(), *one;
 
-	for (unsigned int i = 0; i < attach->nr; i++) {
-		const struct item *item = &attach->items[i];
+	for (unsigned int i = 0; i < attach->choice.nr; i++) {
+		const struct choice_item *item = &attach->choice.items[i];
 
 		if (item->attached) {
 			json_object_array_add(attached, json_event(&item->event));
@@ -255,20 +146,14 @@ static int report_json(const struct attach *attach)
 
 static int report_text(const struct attach *attach)
 {
-	unsigned int skipped = 0;
+	const struct choice *choice = &attach->choice;
 	char size[32];
 
-	for (unsigned int i = 0; i < attach->nr; i++) {
-		const struct item *item = &attach->items[i];
-
-		if (item->attached)
-			printf("attached %s (%s)\n", item->event.name, path_text(item->event.path));
-		else if (skipped++ < SKIPPED_SHOWN)
-			note("skipped %s: %s", item->name, item->reason);
-	}
-	if (skipped > SKIPPED_SHOWN)
-		note("skipped %u more ('ktbctl list' shows which events can be attached)",
-		     skipped - SKIPPED_SHOWN);
+	for (unsigned int i = 0; i < choice->nr; i++)
+		if (choice->items[i].attached)
+			printf("attached %s (%s)\n", choice->items[i].event.name,
+			       path_text(choice->items[i].event.path));
+	choice_note_skipped(choice);
 	printf("session '%s', %s per CPU%s\n", attach->name,
 	       size_text(attach->session.ring_size, size, sizeof(size)),
 	       attach->made ? ", new" : "");
@@ -279,19 +164,15 @@ static int report_text(const struct attach *attach)
 
 static int run_connected(struct attach *attach, int argc, char **argv)
 {
-	int err = catalog_load(attach->conn, &attach->catalog);
+	int err = catalog_load(attach->conn, &attach->choice.catalog);
 
-	if (err)
-		return err;
-	err = add_arguments(attach, argc, argv);
+	for (int i = optind; i < argc && !err; i++)
+		err = choice_add(&attach->choice, argv[i]);
 	if (!err)
 		err = attach_all(attach);
 	if (!err)
 		err = attach->context->json ? report_json(attach) : report_text(attach);
-	for (unsigned int i = 0; i < attach->nr; i++)
-		free(attach->items[i].reason);
-	free(attach->items);
-	catalog_free(&attach->catalog);
+	choice_free(&attach->choice);
 	return err;
 }
 

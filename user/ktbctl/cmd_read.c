@@ -37,25 +37,6 @@ struct options {
 	int cpu;
 };
 
-/* Who reads the session, if the module says EBUSY. */
-static int fail_busy(struct follow *follow, const char *name)
-{
-	struct ktb_session_info session;
-	const struct ktb_reader_info *reader;
-	char comm[64];
-
-	if (!ktb_session_get(follow->conn, name, &session) && session.nr_readers) {
-		reader = &session.readers[0];
-		fail("another reader (process %u, %s) reads session '%s': end it first",
-		     reader->pid,
-		     clean_text(reader->comm, sizeof(reader->comm), comm, sizeof(comm)), name);
-	} else {
-		fail("another reader reads session '%s'", name);
-	}
-	ktb_session_info_clear(&session);
-	return EXIT_FAILED;
-}
-
 static int open_reader(struct follow *follow, const struct options *options)
 {
 	struct ktb_session_info session;
@@ -66,7 +47,7 @@ static int open_reader(struct follow *follow, const struct options *options)
 	ktb_session_info_clear(&session);
 	err = ktb_reader_open(follow->reader, session.id, options->cpu);
 	if (err == -EBUSY)
-		return fail_busy(follow, options->session);
+		return fail_busy(follow->conn, options->session);
 	if (err)
 		return fail("%s", ktb_reader_error(follow->reader));
 	names_init(&follow->printer.names, follow->conn, follow->printer.formats, session.id);

@@ -51,6 +51,27 @@ int find_session(struct ktb_conn *conn, const char *name, struct ktb_session_inf
 	return EXIT_DONE;
 }
 
+/* Who reads the session, if the module says EBUSY. */
+int fail_busy(struct ktb_conn *conn, const char *name)
+{
+	struct ktb_session_info session;
+	const struct ktb_reader_info *reader;
+	char comm[64];
+
+	if (ktb_session_get(conn, name, &session))
+		return fail("another reader reads session '%s'", name);
+	if (session.nr_readers) {
+		reader = &session.readers[0];
+		fail("another reader (process %u, %s) reads session '%s': end it first",
+		     reader->pid,
+		     clean_text(reader->comm, sizeof(reader->comm), comm, sizeof(comm)), name);
+	} else {
+		fail("another reader reads session '%s'", name);
+	}
+	ktb_session_info_clear(&session);
+	return EXIT_FAILED;
+}
+
 const char *path_text(uint32_t path)
 {
 	static const char *const texts[] = {

@@ -37,6 +37,7 @@ extern const struct command cmd_attach;
 extern const struct command cmd_detach;
 extern const struct command cmd_list;
 extern const struct command cmd_read;
+extern const struct command cmd_record;
 extern const struct command cmd_status;
 
 /* message.c: to stderr, with the program's name; each returns an exit status */
@@ -54,6 +55,7 @@ const char *size_text(uint64_t size, char *text, size_t len);
 /* connect.c */
 struct ktb_conn *connect_module(void);
 int find_session(struct ktb_conn *conn, const char *name, struct ktb_session_info *session);
+int fail_busy(struct ktb_conn *conn, const char *name);
 const char *path_text(uint32_t path);
 
 /* catalog.c: all events there are, sorted by name */
@@ -73,6 +75,27 @@ void catalog_free(struct catalog *catalog);
 struct catalog_event *catalog_find(const struct catalog *catalog, const char *name);
 int catalog_type(struct catalog_event *event);
 bool is_glob(const char *name);
+
+/* choose.c: events named on the command line */
+struct choice_item {
+	const char *name; /* the catalog's */
+	bool named; /* in full: it must succeed */
+	bool attached;
+	char *reason; /* why not */
+	struct ktb_event_info event;
+};
+
+struct choice {
+	struct catalog catalog;
+	struct choice_item *items;
+	unsigned int nr;
+};
+
+int choice_add(struct choice *choice, const char *name);
+int choice_attach(struct choice *choice, struct ktb_conn *conn,
+		  const struct ktb_session_info *session, const struct ktb_event_options *options);
+void choice_note_skipped(const struct choice *choice);
+void choice_free(struct choice *choice);
 
 /* suggest.c */
 unsigned int edit_distance(const char *a, const char *b);

@@ -91,6 +91,7 @@ struct ktb_time_place {
 	unsigned int from_end;
 };
 
+unsigned int ktb_sample_id_size(uint64_t type);
 void ktb_time_place(uint64_t sample_type, struct ktb_time_place *place);
 uint64_t ktb_record_time(const struct ktb_time_place *place,
 			 const struct perf_event_header *record);

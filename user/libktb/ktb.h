@@ -28,6 +28,7 @@ struct ktb_ring;
 struct ktb_merge;
 struct ktb_formats;
 struct ktb_comms;
+struct ktb_perfdata;
 
 /**
  * ktb_version() - version of the library
@@ -919,6 +920,170 @@ const char *ktb_comms_get(struct ktb_comms *comms, uint32_t tid);
  */
 void ktb_comms_learn(struct ktb_comms *comms, struct ktb_formats *formats,
 		     const struct ktb_sample *sample);
+
+/* ---- perf.data ------------------------------------------------------------ */
+
+/**
+ * struct ktb_perfdata_options - what a perf.data file shall hold
+ * @sample_type: PERF_SAMPLE_* mask of the records
+ * @events: the events whose records it will hold; name, id, type and period count
+ * @nr_events: entries in @events
+ * @argc: entries in @argv
+ * @argv: command line to be kept in the file, valid until it is finished; may be
+ *	empty
+ * @count: count samples as they are written, which takes a look at each
+ * @sideband: also record, through perf, names, forks, exits and mappings of tasks
+ */
+struct ktb_perfdata_options {
+	uint64_t sample_type;
+	const struct ktb_event_info *events;
+	unsigned int nr_events;
+	int argc;
+	char *const *argv;
+	bool count;
+	bool sideband;
+};
+
+/**
+ * struct ktb_perfdata_stats - what went into a file
+ * @bytes: bytes of records
+ * @samples: samples, if they are counted
+ * @dropped: samples taken from a ring that had to be given up to end the file
+ *	well, on a full disk
+ */
+struct ktb_perfdata_stats {
+	uint64_t bytes;
+	uint64_t samples;
+	uint64_t dropped;
+};
+
+/**
+ * ktb_perfdata_new() - make a handle of a perf.data file, not open yet
+ *
+ * Return: the handle, NULL when out of memory.
+ */
+struct ktb_perfdata *ktb_perfdata_new(void);
+
+/**
+ * ktb_perfdata_free() - close a file and free its handle
+ * @file: the file, or NULL; one that is not finished is removed
+ */
+void ktb_perfdata_free(struct ktb_perfdata *file);
+
+/**
+ * ktb_perfdata_error() - what the last failed call on the file found wrong
+ * @file: the file
+ *
+ * Return: one line of text without a newline, valid until the next call on
+ * @file; empty when nothing failed.
+ */
+const char *ktb_perfdata_error(const struct ktb_perfdata *file);
+
+/**
+ * ktb_perfdata_open() - begin a file
+ * @file: the file
+ * @path: its name; what is there is renamed to "@path.old"
+ * @options: what it shall hold
+ *
+ * Return: 0, or
+ * * -ENOENT: tracefs does not know the format of one of the events
+ * * -ESPIPE: @path is a pipe, a socket or a terminal
+ * * -EALREADY: the file is open
+ * * -ENOMEM: out of memory
+ * * another negative errno of making or writing the file, or of
+ *   perf_event_open(2)
+ */
+int ktb_perfdata_open(struct ktb_perfdata *file, const char *path,
+		      const struct ktb_perfdata_options *options);
+
+/**
+ * ktb_perfdata_synthesize() - write what ran before the recording began
+ * @file: an open file, without records yet
+ *
+ * Names of threads and executable mappings from /proc, and where the kernel and
+ * its modules are, if kptr_restrict lets it be seen.
+ *
+ * Return: 0, or
+ * * a negative errno of writing
+ */
+int ktb_perfdata_synthesize(struct ktb_perfdata *file);
+
+/**
+ * ktb_perfdata_set_events() - the file has records of other events too
+ * @file: an open file
+ * @events: all events, those of before included
+ * @nr: entries in @events
+ *
+ * Return: 0, or
+ * * -ENOMEM: out of memory
+ */
+int ktb_perfdata_set_events(struct ktb_perfdata *file, const struct ktb_event_info *events,
+			    unsigned int nr);
+
+/**
+ * ktb_perfdata_fd() - descriptor that polls readable when there is side-band
+ * @file: an open file
+ *
+ * ktb_perfdata_end_round() reads it.
+ *
+ * Return: the descriptor, which stays the file's; -1 without side-band.
+ */
+int ktb_perfdata_fd(const struct ktb_perfdata *file);
+
+/**
+ * ktb_perfdata_write() - write records as they are
+ * @file: an open file
+ * @cpu: CPU that wrote them
+ * @data: whole records, of one CPU in the order of time
+ * @len: bytes of them
+ *
+ * After an error the file takes no more records, and can be finished.
+ *
+ * Return: bytes that are in the file: @len, or less on a full disk, and then
+ * whole records; or
+ * * a negative errno of writing, and nothing of @data is in the file
+ */
+int64_t ktb_perfdata_write(struct ktb_perfdata *file, unsigned int cpu, const void *data,
+			   size_t len);
+
+/**
+ * ktb_perfdata_write_ring() - write all that is unread in a ring
+ * @file: an open file
+ * @ring: the ring; what has reached the file is given back
+ *
+ * Return: bytes that are in the file, or
+ * * -EIO: the ring's positions make no sense
+ * * a negative errno of writing
+ */
+int64_t ktb_perfdata_write_ring(struct ktb_perfdata *file, struct ktb_ring *ring);
+
+/**
+ * ktb_perfdata_end_round() - all rings have been written once
+ * @file: an open file
+ *
+ * Writes the side-band that came up, and now and then a mark up to which readers
+ * can sort.
+ *
+ * Return: 0, or
+ * * a negative errno of writing, also of an earlier call
+ */
+int ktb_perfdata_end_round(struct ktb_perfdata *file);
+
+/**
+ * ktb_perfdata_finish() - make a file complete and close it
+ * @file: an open file; on a full disk too
+ *
+ * Return: 0, or
+ * * a negative errno of writing
+ */
+int ktb_perfdata_finish(struct ktb_perfdata *file);
+
+/**
+ * ktb_perfdata_get_stats() - what went into a file
+ * @file: the file
+ * @stats: filled
+ */
+void ktb_perfdata_get_stats(const struct ktb_perfdata *file, struct ktb_perfdata_stats *stats);
 
 #ifdef __cplusplus
 }

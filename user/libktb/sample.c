@@ -123,7 +123,7 @@ static void parse_sample_id(uint64_t type, struct cursor *cursor, struct ktb_sam
 }
 
 /* Bytes of struct sample_id. */
-static unsigned int sample_id_size(uint64_t type)
+unsigned int ktb_sample_id_size(uint64_t type)
 {
 	type &= PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID |
 		PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER;
@@ -133,7 +133,7 @@ static unsigned int sample_id_size(uint64_t type)
 static void parse_other(uint64_t type, const struct perf_event_header *record,
 			struct cursor *cursor, struct ktb_sample *sample)
 {
-	unsigned int trailer = sample_id_size(type);
+	unsigned int trailer = ktb_sample_id_size(type);
 
 	if (trailer > (size_t)(cursor->end - cursor->at)) {
 		cursor->bad = true;
@@ -178,7 +178,7 @@ void ktb_time_place(uint64_t sample_type, struct ktb_time_place *place)
 		return;
 	place->in_sample = sizeof(struct perf_event_header) +
 			   8 * (unsigned int)__builtin_popcountll(sample_type & before);
-	place->from_end = sample_id_size(sample_type & ~(uint64_t)PERF_SAMPLE_TID);
+	place->from_end = ktb_sample_id_size(sample_type & ~(uint64_t)PERF_SAMPLE_TID);
 }
 
 /* The time of a record, 0 if it has none. */

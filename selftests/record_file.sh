@@ -1,0 +1,246 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# ktbctl record, and what perf makes of its files: that as many samples are
+# printed as were written, of the right events, threads and fields, and that a
+# file is sound however the recording ended. Runs in the guest's busybox sh.
+#
+# shellcheck disable=SC2016 # conditions are evaluated by check, not where they stand
+
+module=/ktb/ktrace_bridge.ko
+dir=$(mktemp -d /tmp/record.XXXXXX) || exit 1
+out=$dir/out err=$dir/err file=$dir/perf.data
+number=0 failures=0 skipped=0 status=0
+recorder=
+
+finish() {
+	[ -z "$recorder" ] || kill "$recorder" 2>/dev/null
+	umount "$dir/small" 2>/dev/null
+	rm -rf "$dir"
+}
+trap finish EXIT
+
+# Run a command; its exit status and output are for the checks that follow.
+run() {
+	ran=$*
+	timeout 60 "$@" >"$out" 2>"$err" </dev/null
+	status=$?
+}
+
+explain() {
+	echo "# $ran"
+	echo "# exit status $status"
+	sed 's/^/# out: /' "$out" | head -n 20
+	sed 's/^/# err: /' "$err" | head -n 20
+}
+
+# A test: its name, and the checks that all have to succeed.
+check() {
+	number=$((number + 1))
+	name=$1
+	shift
+	for condition; do
+		if ! eval "$condition"; then
+			echo "# not so: $condition"
+			explain
+			echo "not ok $number $name"
+			failures=$((failures + 1))
+			return 1
+		fi
+	done
+	echo "ok $number $name"
+}
+
+# The same, of what perf says.
+check_perf() {
+	if [ "$perf" ]; then
+		check "$@"
+	else
+		number=$((number + 1)) skipped=$((skipped + 1))
+		echo "ok $number $1 # SKIP no perf here"
+	fi
+}
+
+done_() { [ "$status" -eq 0 ]; }
+failed() { [ "$status" -eq 1 ]; }
+usage() { [ "$status" -eq 2 ]; }
+says() { grep -q -e "$1" "$out"; }
+complains() { grep -q -e "$1" "$err"; }
+quiet() { [ ! -s "$err" ]; }
+
+# The closing line of --json, and a counter in it, summed up over all events.
+closing() { grep '"type":"end"' "$dir/closing"; }
+counter() { closing | grep -o "\"$1\":[0-9]*" | awk -F: '{ sum += $2 } END { print sum + 0 }'; }
+
+ledger_is_exact() {
+	[ "$(counter hits)" -eq $(($(counter written) + $(counter filtered) + $(counter not_sampled) +
+		$(counter lost_full) + $(counter lost_big) + $(counter lost_recursion))) ]
+}
+
+# Record, and keep the closing line.
+record() {
+	run ktbctl record --json -o "$file" "$@"
+	cp "$err" "$dir/closing"
+}
+
+# What perf script prints of the file, and how many samples that is.
+script() { run perf script -i "$file"; }
+as_many_as_written() { [ "$(wc -l <"$out")" -eq "$(counter samples)" ]; }
+
+# Of the samples that have the last event's name, those that lack a field.
+all_have() { ! grep " $1:" "$out" | grep -v -q -e "$2"; }
+
+nothing_left() { [ "$(ktbctl --json status | tr -d ' \n')" = '{"sessions":[]}' ]; }
+
+# Wait for something to come true, 10 seconds at most.
+wait_for() {
+	tries=200
+	until eval "$1"; do
+		tries=$((tries - 1))
+		[ $tries -gt 0 ] || return 1
+		usleep 50000
+	done
+}
+
+echo TAP version 13
+command -v ktbctl >/dev/null || {
+	echo '1..0 # SKIP no ktbctl on PATH'
+	exit 4
+}
+perf=$(command -v perf)
+echo 1..36
+[ -d /sys/module/ktrace_bridge ] || insmod "$module"
+cd "$dir" || exit 1
+
+# ---- wrong arguments ----
+
+run ktbctl record
+check "record of nothing" usage 'complains "which events"'
+run ktbctl record -e sched:sched_switch -s default
+check "-e and -s" usage 'complains "either -e or -s"'
+run ktbctl record -s default -m 1M
+check "-s and -m" usage 'complains "[-]m is for -e"'
+run ktbctl record -e sched:sched_switch -c 0
+check "-c 0" usage 'complains "at least 1"'
+run ktbctl record -e sched:sched_swich true
+check "unknown event" failed 'complains "did you mean sched:sched_switch"' '[ ! -e perf.data ]'
+run ktbctl record -s no_such true
+check "unknown session" failed 'complains "no session .no_such."' '[ ! -e perf.data ]'
+run ktbctl record -e sched:sched_switch -C 4000 true
+check "unknown CPU" failed 'complains "CPU 4000"' nothing_left '[ ! -e perf.data ]'
+run ktbctl record -e sched:sched_switch -o /no/such/directory true
+check "no such directory" failed 'complains "No such file or directory"' nothing_left
+run ktbctl record -e sched:sched_switch -o "$dir" true
+check "the file is a directory" failed 'complains "directory"' nothing_left
+mkfifo fifo
+run ktbctl record -e sched:sched_switch -o fifo true
+check "the file is a pipe" failed 'complains "is no file"' nothing_left
+run ktbctl record -e sched:sched_switch -- /no/such/command
+check "no such command" failed 'complains "cannot run ./no/such/command."' nothing_left
+rm -f perf.data
+run su nobody -s /bin/sh -c "ktbctl record -e sched:sched_switch -o /tmp/nobody.data true"
+check "as nobody" failed 'complains CAP_PERFMON' nothing_left '[ ! -e /tmp/nobody.data ]'
+
+# ---- a small workload ----
+
+workload='for i in 1 2 3 4 5; do ls / >/dev/null; usleep 2000; done; exec cat /proc/uptime'
+record -e sched:sched_switch,raw_syscalls:sys_enter -e sched:sched_wakeup -- sh -c "$workload"
+check "record" done_ 'says "^[0-9.]* [0-9.]*$"' '[ "$(counter samples)" -gt 100 ]' nothing_left
+check "its ledger is exact, and nothing is missing" ledger_is_exact \
+	'[ "$(counter written)" -eq "$(counter samples)" ]' '[ "$(counter missing)" -eq 0 ]' \
+	'[ "$(counter lost)" -eq 0 ]'
+script
+check_perf "perf script prints every sample" done_ quiet as_many_as_written
+check_perf "events and fields" 'says " sched:sched_switch: prev_comm=.* next_prio="' \
+	'says " sched:sched_wakeup: comm=.* target_cpu="' \
+	'says " raw_syscalls:sys_enter: NR [0-9]* ("' \
+	'all_have sched:sched_switch "prev_pid=[0-9]* .* ==> next_comm="' \
+	'all_have raw_syscalls:sys_enter "NR -*[0-9]* (.*)$"'
+check_perf "names of threads that ran before, and of new ones" 'says "^ *swapper *0 "' \
+	'says "^ *ls *[0-9]"' 'says "^ *cat *[0-9]"' '! says "^ *:[0-9]"'
+# comm, tid and the switch's own fields tell the same thread.
+check_perf "the thread of a switch is the previous one" \
+	'[ "$(awk "/sched:sched_switch:/ { sub(/.*prev_pid=/, \"\", \$0); n++ } END { print n + 0 }" "$out")" -gt 10 ]' \
+	'! awk "/ sched:sched_switch:/ { tid = \$0; sub(/ \[[0-9]+\].*/, \"\", tid); sub(/.* /, \"\", tid);
+		prev = \$0; sub(/.*prev_pid=/, \"\", prev); sub(/ .*/, \"\", prev); print tid == prev }" "$out" | grep -q 0'
+check_perf "times in order" \
+	'awk "{ time = \$0; sub(/.*\] +/, \"\", time); time += 0; if (time < last) exit 1; last = time }" "$out"'
+run perf evlist -i "$file"
+check_perf "perf evlist" done_ 'says "^sched:sched_switch$"' 'says "^raw_syscalls:sys_enter$"'
+run perf report --stdio -i "$file"
+check_perf "perf report" done_ 'says "of event .sched:sched_switch."' 'says "%  ls "' 'says __schedule'
+run perf report --header-only -i "$file"
+check_perf "the header" done_ "says \"hostname : $(hostname)\"" "says \"os release : $(uname -r)\"" \
+	'says "cmdline : .*ktbctl record"' 'says "clockid: monotonic"' 'says "time of last sample : [1-9]"'
+run perf sched -i "$file" latency
+check_perf "perf sched latency" done_ 'says "Task .*Runtime"' 'says TOTAL'
+head -c $(($(wc -c <"$file") / 2)) "$file" >half.data
+run perf script -i half.data
+# 255 is what perf says itself, above 128 is else a signal's.
+check_perf "a truncated file is told, and nothing worse" '[ $status -eq 255 ] || [ $status -lt 128 ]' \
+	'complains "incompatible file format"'
+
+# ---- how a recording ends ----
+
+record -e sched:sched_switch -- sh -c 'exit 3'
+check "the command's exit status is passed on" '[ $status -eq 3 ]' 'closing >/dev/null' '[ -e perf.data.old ]'
+record -e sched:sched_switch -- sh -c 'usleep 10000; kill -9 $$'
+check "a killed command" '[ $status -eq 137 ]' 'complains "killed by signal 9"' '[ "$(counter samples)" -gt 0 ]'
+
+ktbctl record --json -e raw_syscalls:sys_enter -o "$file" >"$out" 2>"$err" &
+recorder=$!
+ran='record until ^C'
+wait_for 'ktbctl status | grep -q "reader: process $recorder"'
+usleep 200000
+kill -INT "$recorder"
+wait "$recorder"
+status=$? recorder=
+cp "$err" "$dir/closing"
+check "^C" done_ ledger_is_exact '[ "$(counter samples)" -gt 0 ]' nothing_left
+script
+check_perf "perf reads it" done_ as_many_as_written
+
+mkdir small
+mount -t tmpfs -o size=256k small small
+file=$dir/small/perf.data
+record -e raw_syscalls:sys_enter -m 64K -- dd if=/dev/zero of=/dev/null bs=1 count=20000
+check "a full disk" failed 'complains "No space left on device"' 'complains "can be read"' \
+	'[ "$(counter missing)" -gt 0 ]' nothing_left
+check "its ledger: all that was written is in the file or said to be missing" ledger_is_exact \
+	'[ "$(counter written)" -eq $(($(counter samples) + $(counter missing))) ]'
+script
+check_perf "perf reads it" done_ as_many_as_written '[ "$(counter samples)" -gt 0 ]'
+umount small
+mount -t tmpfs -o size=8k small small
+record -e raw_syscalls:sys_enter true
+check "no room for a beginning" failed 'complains "No space left on device"' nothing_left '[ ! -e "$file" ]'
+umount small
+file=$dir/perf.data
+
+# ---- a session that is there ----
+
+ktbctl attach sched:sched_switch raw_syscalls:sys_exit -s mine >/dev/null
+usleep 20000
+ktbctl detach raw_syscalls:sys_exit -s mine >/dev/null
+record -s mine -- usleep 100000
+check "an attached session" done_ '[ "$(counter samples)" -gt 0 ]' 'ktbctl status | grep -q sched:sched_switch'
+script
+check_perf "perf reads it, records of a detached event too" done_ as_many_as_written \
+	'says sched:sched_switch' 'says "detached:"'
+ktbctl record -s mine -o "$dir/first.data" -- sleep 20 >/dev/null 2>&1 &
+recorder=$!
+wait_for 'ktbctl status -s mine | grep -q "reader: process $recorder"'
+run ktbctl record -s mine -o second.data true
+check "a second reader" failed "complains $recorder" '[ ! -e second.data ]'
+kill "$recorder"
+wait "$recorder" 2>/dev/null
+recorder=
+ktbctl detach -s mine >/dev/null
+
+record -e raw_syscalls:sys_enter -C 0 -- sh -c "$workload"
+script
+check_perf "one CPU only" done_ as_many_as_written ledger_is_exact '[ "$(counter samples)" -gt 0 ]' \
+	'! grep -v -q "\[000\]" "$out"'
+
+echo "# Totals: pass:$((number - failures - skipped)) fail:$failures skip:$skipped"
+[ $failures -eq 0 ]

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The end of a recording: the file is finished, and what is in it is told. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "recorder.h"
+
+static struct ktb_event_info *find(struct recorder *recorder, uint64_t id)
+{
+	for (unsigned int i = 0; i < recorder->nr_events; i++)
+		if (recorder->events[i].id == id)
+			return &recorder->events[i];
+	return NULL;
+}
+
+/* The ledger of the CPU that is recorded, where that is not all of them. */
+static struct ktb_ledger ledger_of(const struct recorder *recorder,
+				   const struct ktb_event_info *event)
+{
+	struct ktb_ledger none = { .cpu = recorder->cpu };
+
+	if (recorder->cpu < 0)
+		return event->ledger;
+	for (unsigned int i = 0; i < event->nr_cpu_ledgers; i++)
+		if (event->cpu_ledgers[i].cpu == recorder->cpu)
+			return event->cpu_ledgers[i];
+	return none;
+}
+
+static bool take_event(struct recorder *recorder, const struct ktb_event_info *event)
+{
+	struct ktb_event_info *known = find(recorder, event->id), *all;
+
+	if (!known) {
+		all = reallocarray(recorder->events, recorder->nr_events + 1, sizeof(*all));
+		if (!all)
+			return false;
+		recorder->events = all;
+		known = &all[recorder->nr_events++];
+	}
+	*known = *event;
+	known->ledger = ledger_of(recorder, event);
+	known->cpu_ledgers = NULL;
+	known->nr_cpu_ledgers = 0;
+	return true;
+}
+
+/*
+ * Learn of events and their ledgers; those detached meanwhile are kept, and the
+ * file is told of those that came. Returns an exit status, the reason told.
+ */
+int recorder_list_events(struct recorder *recorder)
+{
+	unsigned int before = recorder->nr_events;
+	struct ktb_event_info *list;
+	bool taken = true;
+	int nr;
+
+	nr = ktb_event_list(recorder->conn, recorder->session.id, true, &list);
+	if (nr < 0)
+		return fail("%s", ktb_conn_error(recorder->conn));
+	for (int i = 0; i < nr && taken; i++)
+		taken = take_event(recorder, &list[i]);
+	ktb_event_list_free(list, nr);
+	if (taken && recorder->file && recorder->nr_events != before)
+		taken = !ktb_perfdata_set_events(recorder->file, recorder->events,
+						 recorder->nr_events);
+	return taken ? EXIT_DONE : fail("out of memory");
+}
+
+/* ---- how much ---- */
+
+static uint64_t lost_of(const struct ktb_ledger *ledger)
+{
+	return ledger->lost_full + ledger->lost_big + ledger->lost_recursion;
+}
+
+static uint64_t unread_samples(struct recorder *recorder)
+{
+	const struct perf_event_header *record;
+	struct ktb_ring *ring;
+	uint64_t nr = 0;
+
+	for (unsigned int i = 0; (ring = ktb_reader_ring(recorder->reader, i)); i++) {
+		if (ktb_ring_begin(ring) < 0)
+			continue;
+		while (ktb_ring_next(ring, &record) == 1)
+			nr += record->type == PERF_RECORD_SAMPLE;
+	}
+	return nr;
+}
+
+/* What is told in the end. */
+struct outcome {
+	struct ktb_perfdata_stats file;
+	uint64_t samples; /* in the file */
+	uint64_t missing; /* written to a ring, not to the file */
+	uint64_t lost;
+};
+
+/*
+ * Of an own session the ledger knows how many samples there were, without anybody
+ * having to count them; those that did not reach a file that failed are either
+ * still in a ring, or were cut off.
+ */
+static void sum_up(struct recorder *recorder, struct outcome *outcome)
+{
+	uint64_t written = 0;
+
+	memset(outcome, 0, sizeof(*outcome));
+	ktb_perfdata_get_stats(recorder->file, &outcome->file);
+	outcome->missing = outcome->file.dropped;
+	outcome->samples = outcome->file.samples;
+	outcome->lost = ktb_reader_lost(recorder->reader) - recorder->lost_before;
+	if (!recorder->own)
+		return;
+	outcome->lost = 0;
+	for (unsigned int i = 0; i < recorder->nr_events; i++) {
+		written += recorder->events[i].ledger.written;
+		outcome->lost += lost_of(&recorder->events[i].ledger);
+	}
+	outcome->missing += unread_samples(recorder);
+	outcome->samples = written - outcome->missing;
+}
+
+/* ---- telling ---- */
+
+static void tell_event(const struct ktb_event_info *event)
+{
+	const struct ktb_ledger *ledger = &event->ledger;
+
+	note("  %s: %" PRIu64 " hits, %" PRIu64 " written, %" PRIu64 " filtered, %" PRIu64
+	     " not sampled, %" PRIu64 " lost",
+	     event->name, ledger->hits, ledger->written, ledger->filtered, ledger->not_sampled,
+	     lost_of(ledger));
+	if (lost_of(ledger))
+		note("    lost: %" PRIu64 " ring full, %" PRIu64 " too large, %" PRIu64
+		     " recursion",
+		     ledger->lost_full, ledger->lost_big, ledger->lost_recursion);
+}
+
+static void tell(const struct recorder *recorder, const struct outcome *outcome)
+{
+	if (recorder->removed)
+		note("session '%s' was removed", recorder->session.name);
+	for (unsigned int i = 0; i < recorder->nr_events && recorder->own; i++)
+		tell_event(&recorder->events[i]);
+	if (outcome->missing && recorder->own)
+		note("%" PRIu64 " samples did not reach the file", outcome->missing);
+	note("%s: %" PRIu64 " samples, %" PRIu64 " bytes of records, %" PRIu64 " lost%s",
+	     recorder->path, outcome->samples, outcome->file.bytes, outcome->lost,
+	     recorder->own || !outcome->lost ? "" : " meanwhile");
+}
+
+static void tell_json(const struct recorder *recorder, const struct outcome *outcome)
+{
+	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
+	struct json_object *object = json_object_new_object(), *event;
+	struct json_object *events = json_object_new_array();
+
+	for (unsigned int i = 0; i < recorder->nr_events; i++) {
+		event = json_event(&recorder->events[i]);
+		json_object_object_add(event, "ledger", json_ledger(&recorder->events[i].ledger));
+		json_object_array_add(events, event);
+	}
+	json_object_object_add(object, "type", json_object_new_string("end"));
+	json_object_object_add(object, "file", json_text(recorder->path, strlen(recorder->path)));
+	json_object_object_add(object, "samples", json_object_new_uint64(outcome->samples));
+	json_object_object_add(object, "bytes", json_object_new_uint64(outcome->file.bytes));
+	json_object_object_add(object, "missing", json_object_new_uint64(outcome->missing));
+	json_object_object_add(object, "lost", json_object_new_uint64(outcome->lost));
+	json_object_object_add(object, "removed", json_object_new_boolean(recorder->removed));
+	json_object_object_add(object, "events", events);
+	fprintf(stderr, "%s\n", json_object_to_json_string_ext(object, flags));
+	json_object_put(object);
+}
+
+/* Returns an exit status, the reason told. */
+int recorder_finish(struct recorder *recorder)
+{
+	struct outcome outcome;
+	int err = EXIT_DONE;
+
+	if (!recorder->removed)
+		err = recorder_list_events(recorder);
+	if (ktb_perfdata_finish(recorder->file))
+		err = fail("%s", ktb_perfdata_error(recorder->file));
+	else if (recorder->failed)
+		note("what is in '%s' can be read", recorder->path);
+	sum_up(recorder, &outcome);
+	if (recorder->json)
+		tell_json(recorder, &outcome);
+	else
+		tell(recorder, &outcome);
+	return err;
+}

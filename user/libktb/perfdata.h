@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: LGPL-2.1-only */
+/*
+ * A perf.data file while it is written. Its parts, in this order:
+ *
+ *	header		written anew when the file is finished
+ *	metadata	ids, attributes and the contents of the features: all that
+ *			readers need to know, there before the first record
+ *	data		records as they come
+ *	feature table	where in the metadata each feature is; when finishing
+ *	metadata	a second time, if events came later
+ *
+ * On a full disk nothing can be added. Hence the metadata stands in front, and
+ * for the table, which has to follow the data, as much of the data is given up.
+ */
+#ifndef KTB_PERFDATA_H
+#define KTB_PERFDATA_H
+
+#include "internal.h"
+
+#define KTB_FEATURES 14
+#define KTB_TABLE_SIZE (KTB_FEATURES * sizeof(struct ktb_section))
+#define KTB_ATTR_SIZE PERF_ATTR_SIZE_VER5 /* what we fill; known to all readers of today */
+#define KTB_SIDEBAND_ID UINT64_MAX /* no event of the module's has it */
+
+struct ktb_section {
+	uint64_t offset;
+	uint64_t size;
+};
+
+/* blob.c: bytes that grow */
+struct ktb_blob {
+	uint8_t *data;
+	size_t len;
+	size_t room;
+	bool failed; /* out of memory: what came since is missing */
+};
+
+void ktb_blob_put(struct ktb_blob *blob, const void *data, size_t len);
+void ktb_blob_put_u32(struct ktb_blob *blob, uint32_t value);
+void ktb_blob_put_u64(struct ktb_blob *blob, uint64_t value);
+void ktb_blob_put_string(struct ktb_blob *blob, const char *text);
+void ktb_blob_align(struct ktb_blob *blob);
+void ktb_blob_free(struct ktb_blob *blob);
+
+/* The records of one CPU: what is looked at for the first and the last time. */
+struct ktb_stream {
+	unsigned int cpu;
+	struct ktb_section first;
+	struct ktb_section last;
+};
+
+struct ktb_sideband;
+
+struct ktb_perfdata {
+	int fd;
+	char *path;
+	int err; /* why nothing can be written any more, or 0 */
+	char error[KTB_ERROR_LEN];
+
+	uint64_t sample_type;
+	bool count;
+	struct ktb_event_info *events;
+	unsigned int nr_events;
+	uint64_t *strays; /* ids of events that are not in @events */
+	unsigned int nr_strays;
+	bool stale; /* the metadata do not have all events */
+	int argc;
+	char *const *argv;
+
+	uint64_t attrs_size;
+	uint64_t attrs_offset;
+	struct ktb_section features[KTB_FEATURES]; /* offset 0: there is none */
+
+	uint64_t data_offset;
+	uint64_t data_end; /* whole records */
+	uint64_t written; /* the file has room up to here at least */
+	uint64_t mark; /* a record's beginning, a table's size before data_end */
+	uint64_t next_mark; /* a later record's */
+
+	struct ktb_time_place time_place;
+	struct ktb_stream *streams;
+	unsigned int nr_streams;
+	uint64_t first_time;
+	uint64_t last_time;
+
+	uint64_t round_time;
+	uint64_t round_end; /* data_end when the last round ended */
+	struct ktb_sideband *sideband; /* or NULL */
+	struct ktb_perfdata_stats stats;
+};
+
+int ktb_perfdata_fail(struct ktb_perfdata *file, int err, const char *format, ...) KTB_PRINTF(3, 4);
+int ktb_perfdata_fail_write(struct ktb_perfdata *file, int err);
+int ktb_perfdata_write_at(int fd, const void *data, size_t len, uint64_t offset, size_t *done);
+int ktb_perfdata_append(struct ktb_perfdata *file, const void *data, size_t len);
+
+/* perfdata_frame.c */
+void ktb_perfdata_remove(struct ktb_perfdata *file);
+
+/* perfdata_walk.c */
+void ktb_perfdata_cut(struct ktb_perfdata *file);
+void ktb_perfdata_find_times(struct ktb_perfdata *file);
+void ktb_perfdata_forget_known(struct ktb_perfdata *file);
+void ktb_perfdata_look(struct ktb_perfdata *file, const void *data, size_t len);
+
+/* perfdata_meta.c */
+int ktb_perfdata_describe(struct ktb_perfdata *file, struct ktb_blob *blob, uint64_t base);
+struct ktb_section *ktb_perfdata_time_section(struct ktb_perfdata *file);
+unsigned int ktb_perfdata_put_table(const struct ktb_perfdata *file, struct ktb_section *table,
+				    uint64_t *bits);
+void ktb_perfdata_sideband_attr(struct perf_event_attr *attr);
+
+/* perfdata_host.c */
+bool ktb_feature_build_id(struct ktb_perfdata *file, struct ktb_blob *blob);
+bool ktb_feature_hostname(struct ktb_perfdata *file, struct ktb_blob *blob);
+bool ktb_feature_osrelease(struct ktb_perfdata *file, struct ktb_blob *blob);
+bool ktb_feature_version(struct ktb_perfdata *file, struct ktb_blob *blob);
+bool ktb_feature_arch(struct ktb_perfdata *file, struct ktb_blob *blob);
+bool ktb_feature_nrcpus(struct ktb_perfdata *file, struct ktb_blob *blob);
+bool ktb_feature_cpudesc(struct ktb_perfdata *file, struct ktb_blob *blob);
+bool ktb_feature_total_mem(struct ktb_perfdata *file, struct ktb_blob *blob);
+bool ktb_feature_cmdline(struct ktb_perfdata *file, struct ktb_blob *blob);
+bool ktb_feature_clockid(struct ktb_perfdata *file, struct ktb_blob *blob);
+bool ktb_feature_clock_data(struct ktb_perfdata *file, struct ktb_blob *blob);
+
+/* perfdata_tracing.c */
+bool ktb_feature_tracing_data(struct ktb_perfdata *file, struct ktb_blob *blob);
+
+/* perfdata_sideband.c */
+int ktb_sideband_open(struct ktb_perfdata *file);
+int ktb_sideband_drain(struct ktb_perfdata *file);
+void ktb_sideband_close(struct ktb_perfdata *file);
+
+#endif /* KTB_PERFDATA_H */
