@@ -203,7 +203,7 @@ check_perf "perf reads it" done_ as_many_as_written
 mkdir small
 mount -t tmpfs -o size=256k small small
 file=$dir/small/perf.data
-record -e raw_syscalls:sys_enter -m 64K -- dd if=/dev/zero of=/dev/null bs=1 count=20000
+record -e raw_syscalls:sys_enter -m 4M -- dd if=/dev/zero of=/dev/null bs=1 count=20000
 check "a full disk" failed 'complains "No space left on device"' 'complains "can be read"' \
 	'[ "$(counter missing)" -gt 0 ]' nothing_left
 check "its ledger: all that was written is in the file or said to be missing" ledger_is_exact \
