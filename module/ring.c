@@ -436,6 +436,7 @@ err_free_pages:
 void ktb_ring_renew(struct ktb_ring *ring)
 {
 	struct ktb_ring_page *page = ring->page;
+	unsigned long head;
 
 	page->magic = KTB_RING_MAGIC;
 	page->version = KTB_RING_VERSION;
@@ -447,6 +448,13 @@ void ktb_ring_renew(struct ktb_ring *ring)
 	page->sample_type = ring->sample_type;
 	page->clockid = CLOCK_MONOTONIC;
 	page->flags = ring->flags;
+	WRITE_ONCE(page->lost, local_read(&ring->lost_total));
+	/* The producer may publish meanwhile: what it says last stays. */
+	do {
+		head = READ_ONCE(ring->published);
+		smp_store_release(&page->data_head, head); /* B */
+		smp_mb(); /* our store before the look whether it is the last */
+	} while (head != READ_ONCE(ring->published));
 	if (!ring->overwrite && ktb_ring_unread(ring) > ring->size)
 		WRITE_ONCE(page->data_tail, READ_ONCE(ring->tail));
 }

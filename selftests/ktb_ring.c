@@ -122,7 +122,7 @@ static bool parse_sample(const char *at, const char *end, struct ktb_sample *s)
 	s->period = take64(&at);
 	s->raw_size = take32(&at);
 	s->raw = at;
-	return s->raw_size == end - at;
+	return s->raw_size == (size_t)(end - at);
 }
 
 /* LOST carries the id, the count, and the sample_id of sample_id_all. */

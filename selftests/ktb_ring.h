@@ -61,9 +61,9 @@ struct ktb_walk {
 };
 
 /* Offset of a CPU's ring for mmap(2). */
-static inline long ktb_ring_offset(int cpu)
+static inline __s64 ktb_ring_offset(int cpu)
 {
-	return (long)cpu * KTB_RING_STRIDE;
+	return cpu * KTB_RING_STRIDE;
 }
 
 /* Open the device. Returns a descriptor or a negative error number. */

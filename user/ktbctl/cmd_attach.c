@@ -12,7 +12,7 @@
 #define DEFAULT_SIZE 1048576
 
 static const char help_attach[] =
-	"usage: ktbctl attach EVENT... [-s SESSION] [-m SIZE] [--json]\n"
+	"usage: ktbctl attach EVENT... [-s SESSION] [-m SIZE] [--overwrite] [--json]\n"
 	"\n"
 	"Attach events to a session, which is made if it does not exist. It lives on\n"
 	"until 'ktbctl detach' or the module's unloading; 'ktbctl read' shows what is\n"
@@ -23,6 +23,8 @@ static const char help_attach[] =
 	"  -s, --session S   the session ('default')\n"
 	"  -m, --size SIZE   bytes of records per CPU, with K, M or G (1M), rounded up to\n"
 	"                    a power of two of pages; for a new session only\n"
+	"      --overwrite   keep the newest records instead of the oldest, for 'ktbctl\n"
+	"                    snapshot'; for a new session only\n"
 	"      --json        print JSON\n"
 	"\n"
 	"If an event named in full cannot be attached, none is, and a session made for\n"
@@ -36,6 +38,7 @@ struct attach {
 	bool made; /* the session, by us */
 	const char *name; /* of the session */
 	uint64_t size; /* 0: not given */
+	bool overwrite;
 };
 
 /* ---- attaching ---- */
@@ -53,7 +56,7 @@ static int make_session(struct attach *attach)
 {
 	const struct ktb_session_options options = {
 		.ring_size = attach->size ? attach->size : DEFAULT_SIZE,
-		.flags = KTB_SESSION_PERSISTENT,
+		.flags = KTB_SESSION_PERSISTENT | (attach->overwrite ? KTB_SESSION_OVERWRITE : 0),
 	};
 
 	if (ktb_session_new(attach->conn, attach->name, &options, &attach->session))
@@ -61,6 +64,15 @@ static int make_session(struct attach *attach)
 			    ktb_conn_error(attach->conn));
 	attach->made = true;
 	return EXIT_DONE;
+}
+
+/* A session that is there stays what it is. */
+static int check_overwrite(const struct attach *attach)
+{
+	if (!attach->overwrite || attach->session.flags & KTB_SESSION_OVERWRITE)
+		return EXIT_DONE;
+	return fail("'%s' keeps the oldest records: detach it first, or leave out --overwrite",
+		    attach->name);
 }
 
 static int get_session(struct attach *attach)
@@ -77,7 +89,7 @@ static int get_session(struct attach *attach)
 	if (attach->size && rounded(attach->size) != has)
 		return fail("'%s' has rings of %llu bytes: detach it first, or leave out -m",
 			    attach->name, (unsigned long long)has);
-	return EXIT_DONE;
+	return check_overwrite(attach);
 }
 
 static void undo(struct attach *attach)
@@ -139,6 +151,9 @@ static int report_json(const struct attach *attach)
 	json_object_object_add(object, "new", json_object_new_boolean(attach->made));
 	json_object_object_add(object, "ring_size",
 			       json_object_new_uint64(attach->session.ring_size));
+	json_object_object_add(object, "overwrite",
+			       json_object_new_boolean(attach->session.flags &
+						       KTB_SESSION_OVERWRITE));
 	json_object_object_add(object, "attached", attached);
 	json_object_object_add(object, "skipped", skipped);
 	return output_json(object);
@@ -154,7 +169,8 @@ static int report_text(const struct attach *attach)
 			printf("attached %s (%s)\n", choice->items[i].event.name,
 			       path_text(choice->items[i].event.path));
 	choice_note_skipped(choice);
-	printf("session '%s', %s per CPU%s\n", attach->name,
+	printf("session '%s', %s%s per CPU%s\n", attach->name,
+	       attach->session.flags & KTB_SESSION_OVERWRITE ? "newest " : "",
 	       size_text(attach->session.ring_size, size, sizeof(size)),
 	       attach->made ? ", new" : "");
 	return output_flush();
@@ -181,6 +197,7 @@ static int parse_options(struct attach *attach, int argc, char **argv)
 	static const struct option options[] = {
 		{ "session", required_argument, NULL, 's' },
 		{ "size", required_argument, NULL, 'm' },
+		{ "overwrite", no_argument, NULL, 'w' },
 		{ 0 },
 	};
 	const char *wrong;
@@ -196,6 +213,9 @@ static int parse_options(struct attach *attach, int argc, char **argv)
 			wrong = parse_size(optarg, &attach->size);
 			if (wrong)
 				return fail_usage(attach->context, "-m %s: %s", optarg, wrong);
+			break;
+		case 'w':
+			attach->overwrite = true;
 			break;
 		default:
 			return fail_option(attach->context, c, argv);

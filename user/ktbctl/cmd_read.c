@@ -45,6 +45,9 @@ static int open_reader(struct follow *follow, const struct options *options)
 	if (err)
 		return err;
 	ktb_session_info_clear(&session);
+	err = refuse_overwrite(&session);
+	if (err)
+		return err;
 	err = ktb_reader_open(follow->reader, session.id, options->cpu);
 	if (err == -EBUSY)
 		return fail_busy(follow->conn, options->session);

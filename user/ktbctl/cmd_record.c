@@ -105,9 +105,10 @@ static int get_session(struct recorder *recorder, const struct options *options)
 	if (!options->session)
 		return attach_own(recorder, options);
 	err = find_session(recorder->conn, options->session, &recorder->session);
-	if (!err)
-		ktb_session_info_clear(&recorder->session);
-	return err;
+	if (err)
+		return err;
+	ktb_session_info_clear(&recorder->session);
+	return refuse_overwrite(&recorder->session);
 }
 
 static int open_reader(struct recorder *recorder)

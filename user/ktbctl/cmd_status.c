@@ -26,9 +26,17 @@ struct status {
 	struct json_object *sessions;
 };
 
-/* A reader may have written anything into its position. */
-static bool unread(const struct ktb_ring_info *ring, uint64_t *bytes)
+/*
+ * A reader may have written anything into its position. An overwrite session's
+ * positions count down from 0, and what is there stays.
+ */
+static bool unread(const struct ktb_session_info *session, const struct ktb_ring_info *ring,
+		   uint64_t *bytes)
 {
+	if (session->flags & KTB_SESSION_OVERWRITE) {
+		*bytes = 0 - ring->head < ring->size ? 0 - ring->head : ring->size;
+		return true;
+	}
 	*bytes = ring->head - ring->tail;
 	return *bytes <= ring->size;
 }
@@ -76,12 +84,12 @@ static void print_event(const struct ktb_event_info *event, int width)
 	print_options(event);
 }
 
-static void print_ring(const struct ktb_ring_info *ring)
+static void print_ring(const struct ktb_session_info *session, const struct ktb_ring_info *ring)
 {
 	char size[32], text[32] = "damaged";
 	uint64_t bytes;
 
-	if (unread(ring, &bytes))
+	if (unread(session, ring, &bytes))
 		snprintf(text, sizeof(text), "%" PRIu64, bytes);
 	printf("  %-6u %8s %12s %12" PRIu64 " %12" PRIu64 " %s\n", ring->cpu,
 	       size_text(ring->size, size, sizeof(size)), text, ring->lost, ring->wakeups,
@@ -112,7 +120,7 @@ static void print_all(const struct ktb_session_info *session, const struct ktb_e
 	if (session->nr_rings)
 		printf("  %-6s %8s %12s %12s %12s\n", "CPU", "SIZE", "UNREAD", "LOST", "WAKEUPS");
 	for (unsigned int i = 0; i < session->nr_rings; i++)
-		print_ring(&session->rings[i]);
+		print_ring(session, &session->rings[i]);
 	for (unsigned int i = 0; i < session->nr_readers; i++)
 		print_reader(&session->readers[i]);
 }
@@ -153,6 +161,7 @@ static struct json_object *json_rings(const struct ktb_session_info *session)
 {
 	struct json_object *list = json_object_new_array(), *object;
 	uint64_t bytes;
+	bool sound;
 
 	for (unsigned int i = 0; i < session->nr_rings; i++) {
 		const struct ktb_ring_info *ring = &session->rings[i];
@@ -163,8 +172,9 @@ static struct json_object *json_rings(const struct ktb_session_info *session)
 		add_u64(object, "size", ring->size);
 		add_u64(object, "head", ring->head);
 		add_u64(object, "tail", ring->tail);
+		sound = unread(session, ring, &bytes);
 		json_object_object_add(object, "unread",
-				       unread(ring, &bytes) ? json_object_new_uint64(bytes) : NULL);
+				       sound ? json_object_new_uint64(bytes) : NULL);
 		add_u64(object, "lost", ring->lost);
 		add_u64(object, "wakeups", ring->wakeups);
 		json_object_array_add(list, object);

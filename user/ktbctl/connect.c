@@ -72,6 +72,15 @@ int fail_busy(struct ktb_conn *conn, const char *name)
 	return EXIT_FAILED;
 }
 
+/* What is read along has to be there still. Returns an exit status. */
+int refuse_overwrite(const struct ktb_session_info *session)
+{
+	if (!(session->flags & KTB_SESSION_OVERWRITE))
+		return EXIT_DONE;
+	return fail("session '%s' overwrites its oldest records: use 'ktbctl snapshot -s %s'",
+		    session->name, session->name);
+}
+
 const char *path_text(uint32_t path)
 {
 	static const char *const texts[] = {

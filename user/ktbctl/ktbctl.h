@@ -38,6 +38,7 @@ extern const struct command cmd_detach;
 extern const struct command cmd_list;
 extern const struct command cmd_read;
 extern const struct command cmd_record;
+extern const struct command cmd_snapshot;
 extern const struct command cmd_status;
 
 /* message.c: to stderr, with the program's name; each returns an exit status */
@@ -56,6 +57,7 @@ const char *size_text(uint64_t size, char *text, size_t len);
 struct ktb_conn *connect_module(void);
 int find_session(struct ktb_conn *conn, const char *name, struct ktb_session_info *session);
 int fail_busy(struct ktb_conn *conn, const char *name);
+int refuse_overwrite(const struct ktb_session_info *session);
 const char *path_text(uint32_t path);
 
 /* catalog.c: all events there are, sorted by name */

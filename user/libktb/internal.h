@@ -59,12 +59,21 @@ struct ktb_ring {
 	uint64_t sample_type;
 	uint64_t pos; /* of the next record to hand out */
 	uint64_t head; /* as ktb_ring_begin() saw it */
+
+	/* Of an overwrite session, @pos and @head are those of the frozen ring. */
+	bool overwrite;
+	bool held; /* frozen */
+	uint64_t newest; /* position of the newest record */
+	const struct perf_event_header **records; /* room for ktb_ring_records() */
 };
 
 int ktb_ring_map(struct ktb_ring *ring, int fd, unsigned int cpu);
 void ktb_ring_unmap(struct ktb_ring *ring);
 int ktb_ring_check(struct ktb_ring *ring);
 void ktb_ring_release_to(struct ktb_ring *ring, uint64_t pos);
+
+/* overwrite.c */
+void ktb_ring_hold(struct ktb_ring *ring);
 
 static inline const struct perf_event_header *ktb_ring_record(const struct ktb_ring *ring,
 							      uint64_t pos)
@@ -76,6 +85,7 @@ static inline const struct perf_event_header *ktb_ring_record(const struct ktb_r
 struct ktb_reader {
 	int fd;
 	int cpu;
+	bool overwrite; /* the session is to be one */
 	unsigned int nr_rings;
 	struct ktb_ring **rings;
 	char error[KTB_ERROR_LEN];

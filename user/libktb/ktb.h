@@ -115,7 +115,7 @@ struct ktb_reader_info {
  * @cpu: CPU that writes it
  * @online: whether that CPU is online
  * @size: bytes of record data
- * @head: bytes ever published
+ * @head: bytes ever published; less than 0, as unsigned, in an overwrite session
  * @tail: bytes ever consumed, as the reader wrote it: anything at all
  * @lost: hits that did not reach the ring
  * @wakeups: wake-ups sent to readers
@@ -510,7 +510,7 @@ void ktb_reader_free(struct ktb_reader *reader);
  * * -ENXIO: no such CPU, or it has no ring
  * * -EBUSY: another descriptor reads one of these rings
  * * -ENODATA: the session only counts and has no rings
- * * -EOPNOTSUPP: the session is read by snapshot
+ * * -EOPNOTSUPP: the session overwrites: ktb_reader_open_overwrite() is for those
  * * -EPROTO: the module speaks a later version of the ring's layout
  * * -EALREADY: the reader is open
  * * -EIO: a ring's read position is damaged
@@ -612,6 +612,7 @@ uint64_t ktb_ring_lost(const struct ktb_ring *ring);
  *
  * Return: bytes ktb_ring_next() can hand out now, or
  * * -EIO: the ring's positions make no sense
+ * * -EOPNOTSUPP: the ring is one of an overwrite session
  */
 int64_t ktb_ring_begin(struct ktb_ring *ring);
 
@@ -642,6 +643,7 @@ void ktb_ring_release(struct ktb_ring *ring);
  *
  * Return: number of bytes at @data, or
  * * -EIO: the ring's positions make no sense
+ * * -EOPNOTSUPP: the ring is one of an overwrite session
  */
 int64_t ktb_ring_unread(struct ktb_ring *ring, const void **data);
 
@@ -651,6 +653,84 @@ int64_t ktb_ring_unread(struct ktb_ring *ring, const void **data);
  * @len: number of bytes; whole records
  */
 void ktb_ring_consume(struct ktb_ring *ring, uint64_t len);
+
+/* ---- overwrite sessions --------------------------------------------------- */
+
+/**
+ * ktb_reader_open_overwrite() - become the reader of an overwrite session's rings
+ * @reader: the reader
+ * @session: number of the session
+ * @cpu: CPU whose ring is to be read, -1 for all
+ *
+ * Its records are read between ktb_reader_freeze() and ktb_reader_thaw(), with
+ * ktb_ring_older() or ktb_ring_records(). They stay in the rings.
+ *
+ * Return: 0, or
+ * * -EOPNOTSUPP: the session does not overwrite
+ * * another error of ktb_reader_open()
+ */
+int ktb_reader_open_overwrite(struct ktb_reader *reader, uint32_t session, int cpu);
+
+/**
+ * ktb_reader_freeze() - stop the rings for a snapshot
+ * @reader: opened by ktb_reader_open_overwrite()
+ *
+ * Rings that came up since are mapped too, if all CPUs are read. What hits until
+ * ktb_reader_thaw() is lost, and counted as lost. A reader that is freed does not
+ * leave the rings frozen.
+ *
+ * Return: 0, or, with the rings going on
+ * * -EOPNOTSUPP: the session does not overwrite
+ * * any error of ktb_reader_refresh()
+ */
+int ktb_reader_freeze(struct ktb_reader *reader);
+
+/**
+ * ktb_reader_thaw() - let the rings go on
+ * @reader: the reader
+ *
+ * No record handed out is valid any more.
+ *
+ * Return: 0, or
+ * * -EOPNOTSUPP: the session does not overwrite
+ */
+int ktb_reader_thaw(struct ktb_reader *reader);
+
+/**
+ * ktb_ring_newest() - begin with a frozen ring's newest record
+ * @ring: the ring
+ *
+ * Needed to begin anew only: a ring that was just frozen is there already.
+ *
+ * Return: bytes in the ring, those of an overwritten record's rest included, or
+ * * -EBUSY: the ring is not frozen
+ */
+int64_t ktb_ring_newest(struct ktb_ring *ring);
+
+/**
+ * ktb_ring_older() - the next older record of a frozen ring, in place
+ * @ring: the ring
+ * @record: set to the record, whole and contiguous, valid until
+ *	ktb_reader_thaw(); first the newest
+ *
+ * Return: 1, 0 behind the oldest record that is whole, or
+ * * -EBUSY: the ring is not frozen
+ * * -EIO: a record's size makes no sense
+ */
+int ktb_ring_older(struct ktb_ring *ring, const struct perf_event_header **record);
+
+/**
+ * ktb_ring_records() - all whole records of a frozen ring, oldest first
+ * @ring: the ring
+ * @records: set to an array of them, in place; the array is the ring's, valid until
+ *	the next call, the records until ktb_reader_thaw()
+ *
+ * Return: number of entries in @records, or
+ * * -EBUSY: the ring is not frozen
+ * * -EIO: a record's size makes no sense
+ * * -ENOMEM: out of memory
+ */
+int64_t ktb_ring_records(struct ktb_ring *ring, const struct perf_event_header *const **records);
 
 /* ---- records in the order of time ----------------------------------------- */
 

@@ -92,6 +92,12 @@ static const struct reason map_reasons[] = {
 	{ 0 },
 };
 
+static const struct reason map_overwrite_reasons[] = {
+	{ EPROTO, "unknown layout of the rings: use the tools of the module's version" },
+	{ EOPNOTSUPP, "the session does not overwrite: it has no snapshots" },
+	{ 0 },
+};
+
 static const char *reason_text(const struct reason *reasons, int err)
 {
 	for (; reasons->err; reasons++)
@@ -130,8 +136,10 @@ static int bind_session(struct ktb_reader *reader, uint32_t session, int cpu)
 
 static int fail_map(struct ktb_reader *reader, int err, unsigned int cpu)
 {
+	const struct reason *reasons = reader->overwrite ? map_overwrite_reasons : map_reasons;
+
 	return ktb_reader_fail(reader, err, "cannot map the ring of CPU %u: %s", cpu,
-			       reason_text(map_reasons, -err));
+			       reason_text(reasons, -err));
 }
 
 /* Returns 1, 0 if the CPU has no ring, or a negative errno. */
@@ -147,6 +155,7 @@ static int map_cpu(struct ktb_reader *reader, unsigned int cpu)
 	ring = calloc(1, sizeof(*ring));
 	if (!ring)
 		return ktb_reader_fail(reader, -ENOMEM, "out of memory");
+	ring->overwrite = reader->overwrite;
 	err = ktb_ring_map(ring, reader->fd, cpu);
 	if (err) {
 		free(ring);
@@ -199,13 +208,14 @@ int ktb_reader_refresh(struct ktb_reader *reader)
 	return nr;
 }
 
-int ktb_reader_open(struct ktb_reader *reader, uint32_t session, int cpu)
+static int open_session(struct ktb_reader *reader, uint32_t session, int cpu, bool overwrite)
 {
 	int err;
 
 	reader->error[0] = 0;
 	if (reader->fd >= 0)
 		return ktb_reader_fail(reader, -EALREADY, "the reader is open");
+	reader->overwrite = overwrite;
 	err = open_device(reader);
 	if (!err)
 		err = bind_session(reader, session, cpu);
@@ -218,6 +228,16 @@ int ktb_reader_open(struct ktb_reader *reader, uint32_t session, int cpu)
 		return err;
 	}
 	return 0;
+}
+
+int ktb_reader_open(struct ktb_reader *reader, uint32_t session, int cpu)
+{
+	return open_session(reader, session, cpu, false);
+}
+
+int ktb_reader_open_overwrite(struct ktb_reader *reader, uint32_t session, int cpu)
+{
+	return open_session(reader, session, cpu, true);
 }
 
 int ktb_reader_fd(const struct ktb_reader *reader)

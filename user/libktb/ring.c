@@ -15,6 +15,7 @@
  */
 #include <assert.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -46,13 +47,16 @@ int ktb_ring_check(struct ktb_ring *ring)
 	if (page->magic != KTB_RING_MAGIC || page->version != KTB_RING_VERSION ||
 	    page->size < offsetof(struct ktb_ring_page, __reserved2))
 		return -EPROTO;
-	if (page->flags & KTB_SESSION_OVERWRITE)
+	/* Nobody is to take the one kind of ring for the other. */
+	if (!(page->flags & KTB_SESSION_OVERWRITE) != !ring->overwrite)
 		return -EOPNOTSUPP;
 	ring->cpu = page->cpu;
 	ring->size = page->data_size;
 	ring->sample_type = page->sample_type;
 	if (!ring->size || ring->size & (ring->size - 1) || ring->size > SIZE_MAX / 2)
 		return -EPROTO;
+	if (ring->overwrite)
+		return 0;
 	ring->pos = page->data_tail;
 	ring->head = load_head(ring);
 	return ring->head - ring->pos > ring->size ? -EIO : 0;
@@ -96,6 +100,7 @@ void ktb_ring_unmap(struct ktb_ring *ring)
 		munmap((void *)ring->data, ring->data_len);
 	if (ring->page_len)
 		munmap(ring->page, ring->page_len);
+	free(ring->records);
 	memset(ring, 0, sizeof(*ring));
 }
 
@@ -118,6 +123,8 @@ int64_t ktb_ring_begin(struct ktb_ring *ring)
 {
 	uint64_t head = load_head(ring);
 
+	if (ring->overwrite)
+		return -EOPNOTSUPP;
 	if (head - ring->pos > ring->size)
 		return -EIO;
 	ring->head = head;
@@ -132,6 +139,8 @@ int ktb_ring_next(struct ktb_ring *ring, const struct perf_event_header **record
 
 	if (!left)
 		return 0;
+	if (ring->overwrite)
+		return -EOPNOTSUPP;
 	header = ktb_ring_record(ring, ring->pos);
 	size = header->size;
 	if (size < sizeof(*header) || size % 8 || size > left)

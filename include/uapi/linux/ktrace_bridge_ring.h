@@ -69,6 +69,7 @@
  *                                  stays the readers' own business
  *   munmap(2) of a part            allowed
  *   mremap(2) to grow              EFAULT
+ *   madvise(2), MADV_DONTNEED      what it drops is gone: SIGBUS; map it again
  *   mprotect(2) to write or exec   EACCES
  *   module unload                  EWOULDBLOCK while a descriptor or mapping is
  *                                  there

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The reader of the model: that of the selftests, over memory that is no mapping
+ * of the device. It judges what it reads.
+ */
+#include "ktb_ring.h"
+#include "model.h"
+
+static struct ktb_ring ring;
+
+void reader_init(void *page, void *data, size_t size)
+{
+	ring = (struct ktb_ring) { .page = page, .data = data, .size = size };
+	ring.head = ring.page->data_tail;
+	ring.tail = ring.page->data_tail;
+	memset(&reader, 0, sizeof(reader));
+}
+
+/* As selftests/nest.c, which does it to the kernel. */
+static void check_sample(const struct ktb_sample *s, void *arg)
+{
+	struct payload p;
+
+	(void)arg;
+	if (s->raw_size < sizeof(p)) {
+		reader.broken++;
+		return;
+	}
+	memcpy(&p, s->raw, sizeof(p));
+	if (!payload_ok(s->raw, s->raw_size) || p.begun[p.level] != (__u16)(p.seq + 1) ||
+	    p.done[p.level] != (__u16)p.seq) {
+		reader.broken++;
+		return;
+	}
+	if (p.seq < reader.next[p.level] || (__s16)(p.seq - reader.floor[p.level]) < 0)
+		reader.late++;
+	reader.missing += p.seq - reader.next[p.level];
+	reader.unstated += reader.missing > reader.lost;
+	reader.next[p.level] = p.seq + 1;
+	for (unsigned int i = 0; i < LEVELS; i++) {
+		if (i < p.level && (__s16)(reader.next[i] - p.begun[i]) > 0)
+			reader.early++;
+		if ((__s16)(p.done[i] - reader.floor[i]) > 0)
+			reader.floor[i] = p.done[i];
+	}
+}
+
+/* Read on, at most so many records. */
+void reader_look(unsigned int records)
+{
+	const struct perf_event_header *h;
+	struct ktb_sample s;
+
+	while (records-- && (h = ktb_ring_next(&ring))) {
+		reader.bytes += h->size;
+		if (!ktb_record_parse(h, &s)) {
+			reader.broken++;
+		} else if (s.type == PERF_RECORD_LOST) {
+			reader.lost += s.lost;
+		} else {
+			reader.samples++;
+			check_sample(&s, NULL);
+		}
+		if ((__s64)(ring.tail - ring.head) > 0)
+			reader.broken++;
+		if (reader.broken)
+			return;
+	}
+	ktb_ring_release(&ring);
+}
