@@ -150,7 +150,7 @@ FIXTURE_SETUP(nest)
 {
 	int fd;
 
-	if (getenv("KTB_TIMEOUT_SCALE"))
+	if (!access("/proc/lockdep", F_OK))
 		SKIP(return, "single-stepping a kernel that checks itself takes too long");
 	fd = open(MODULE_FILE, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
