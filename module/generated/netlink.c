@@ -11,11 +11,12 @@
 #include <uapi/linux/ktrace_bridge.h>
 
 /* KTB_CMD_SESSION_NEW - do */
-const struct nla_policy ktrace_bridge_session_new_nl_policy[KTB_A_SESSION_WATERMARK + 1] = {
+const struct nla_policy ktrace_bridge_session_new_nl_policy[KTB_A_SESSION_MAX_STACK + 1] = {
 	[KTB_A_SESSION_NAME] = { .type = NLA_NUL_STRING, .len = KTRACE_BRIDGE_NAME_LEN, },
 	[KTB_A_SESSION_FLAGS] = { .type = NLA_U32, },
 	[KTB_A_SESSION_RING_SIZE] = { .type = NLA_U64, },
 	[KTB_A_SESSION_WATERMARK] = { .type = NLA_U32, },
+	[KTB_A_SESSION_MAX_STACK] = { .type = NLA_U32, },
 };
 
 /* KTB_CMD_SESSION_DEL - do */
@@ -39,12 +40,16 @@ const struct nla_policy ktrace_bridge_session_get_nl_policy[KTB_A_SESSION_NAME +
 };
 
 /* KTB_CMD_EVENT_ATTACH - do */
-const struct nla_policy ktrace_bridge_event_attach_nl_policy[KTB_A_EVENT_PID + 1] = {
+const struct nla_policy ktrace_bridge_event_attach_nl_policy[KTB_A_EVENT_PERF_ATTR + 1] = {
 	[KTB_A_EVENT_SESSION_ID] = { .type = NLA_U32, },
 	[KTB_A_EVENT_NAME] = { .type = NLA_NUL_STRING, .len = KTRACE_BRIDGE_EVENT_NAME_LEN, },
 	[KTB_A_EVENT_ENABLED] = { .type = NLA_U8, },
 	[KTB_A_EVENT_PERIOD] = { .type = NLA_U64, },
 	[KTB_A_EVENT_PID] = { .type = NLA_U32, },
+	[KTB_A_EVENT_TID] = { .type = NLA_U32, },
+	[KTB_A_EVENT_INHERIT] = { .type = NLA_FLAG, },
+	[KTB_A_EVENT_CPUS] = { .type = NLA_NUL_STRING, .len = KTRACE_BRIDGE_CPUS_LEN, },
+	[KTB_A_EVENT_PERF_ATTR] = { .type = NLA_BINARY, },
 };
 
 /* KTB_CMD_EVENT_DETACH - do */
@@ -81,7 +86,7 @@ const struct genl_ops ktrace_bridge_nl_ops[9] = {
 		.cmd		= KTB_CMD_SESSION_NEW,
 		.doit		= ktrace_bridge_nl_session_new_doit,
 		.policy		= ktrace_bridge_session_new_nl_policy,
-		.maxattr	= KTB_A_SESSION_WATERMARK,
+		.maxattr	= KTB_A_SESSION_MAX_STACK,
 	},
 	{
 		.cmd		= KTB_CMD_SESSION_DEL,
@@ -106,7 +111,7 @@ const struct genl_ops ktrace_bridge_nl_ops[9] = {
 		.cmd		= KTB_CMD_EVENT_ATTACH,
 		.doit		= ktrace_bridge_nl_event_attach_doit,
 		.policy		= ktrace_bridge_event_attach_nl_policy,
-		.maxattr	= KTB_A_EVENT_PID,
+		.maxattr	= KTB_A_EVENT_PERF_ATTR,
 	},
 	{
 		.cmd		= KTB_CMD_EVENT_DETACH,
