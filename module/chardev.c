@@ -60,7 +60,7 @@ static long ktb_chardev_bind(struct ktb_reader *reader, void __user *arg)
 
 	if (copy_from_user(&bind, arg, sizeof(bind)))
 		return -EFAULT;
-	return ktb_reader_bind(reader, bind.session, bind.cpu);
+	return ktb_reader_bind(reader, &bind);
 }
 
 static long ktb_chardev_enable(struct ktb_session *session, bool enable)

@@ -12,6 +12,7 @@
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/string.h>
+#include <linux/tracepoint.h>
 #include <linux/trace_events.h>
 #include <linux/version.h>
 #include <net/genetlink.h>
@@ -101,6 +102,29 @@ static __always_inline void ktb_entry_set_lazy_count(struct trace_entry *entry, 
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 10, 0)
 #define KTB_ASSIGN_STR_TAKES_SOURCE
+#endif
+
+/*
+ * Wait until every probe taken off, and all code that ran with preemption
+ * disabled, is done. Expedited: a thousand events are detached in a second
+ * instead of half a minute. From 6.13 on there are probes that may sleep, for
+ * which only the kernel's own helper knows how to wait.
+ */
+static inline void ktb_synchronize_probes(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	tracepoint_synchronize_unregister();
+#else
+	synchronize_srcu_expedited(&tracepoint_srcu);
+#endif
+	synchronize_rcu_expedited();
+}
+
+/* 6.16 tells sched_process_exit whether it is the last thread of its group. */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
+#define KTB_EXIT_PROTO(task)	struct task_struct *task, bool group_dead
+#else
+#define KTB_EXIT_PROTO(task)	struct task_struct *task
 #endif
 
 #endif /* _KTB_COMPAT_H */

@@ -4,11 +4,11 @@
  * context, under ktb_lock.
  */
 
+#include <linux/cpumask.h>
 #include <linux/netlink.h>
-#include <linux/pid.h>
-#include <linux/sched/task.h>
 #include <linux/slab.h>
 
+#include "perfcore.h"
 #include "session.h"
 #include "session_rings.h"
 #include "tracepoint.h"
@@ -60,6 +60,8 @@ void ktb_event_update_mode(struct ktb_event *event)
 		mode |= KTB_EVENT_DISABLED;
 	if (event->target)
 		mode |= KTB_EVENT_TARGETED;
+	if (event->on_cpus)
+		mode |= KTB_EVENT_ON_CPUS;
 	if (event->session->flags & KTB_SESSION_COUNT_ONLY)
 		mode |= KTB_EVENT_COUNT_ONLY;
 	if (event->period > 1)
@@ -86,28 +88,55 @@ static int ktb_event_check(struct ktb_session *session,
 	return 0;
 }
 
-static int ktb_event_set_target(struct ktb_event *event, u32 nr,
+static int ktb_event_set_target(struct ktb_event *event,
+				const struct ktb_target_options *options,
 				struct netlink_ext_ack *extack)
 {
-	struct task_struct *task = NULL;
+	struct ktb_target *target;
 
-	if (!nr)
+	if (!options->nr_pids && !options->nr_tids)
 		return 0;
-	event->target = find_get_pid(nr);
-	if (event->target)
-		task = get_pid_task(event->target, PIDTYPE_PID);
-	if (!task) {
-		NL_SET_ERR_MSG(extack, "pid: no such thread");
-		return -ESRCH;
-	}
-	put_task_struct(task);
-	event->target_pid = nr;
+	target = ktb_target_get(options, extack);
+	if (IS_ERR(target))
+		return PTR_ERR(target);
+	event->target = target;
 	return 0;
+}
+
+static int ktb_event_set_cpus(struct ktb_event *event, const char *list,
+			      struct netlink_ext_ack *extack)
+{
+	if (!list)
+		return 0;
+	if (cpulist_parse(list, &event->cpus) || cpumask_empty(&event->cpus)) {
+		NL_SET_ERR_MSG(extack, "cpus: must be a list of CPUs like 0-3,8");
+		return -EINVAL;
+	}
+	if (!cpumask_subset(&event->cpus, cpu_possible_mask)) {
+		NL_SET_ERR_MSG(extack, "cpus: this machine has no such CPU");
+		return -EINVAL;
+	}
+	event->on_cpus = true;
+	return 0;
+}
+
+/* What fires: a perf event as described, or the tracepoint of the name. */
+static int ktb_event_set_source(struct ktb_event *event,
+				const struct perf_event_attr *attr,
+				struct netlink_ext_ack *extack)
+{
+	int err = attr ? 0 : ktb_tracepoint_resolve(event, extack);
+
+	if (err || event->source)
+		return err;
+	return ktb_perfcore_prepare(event, attr, extack);
 }
 
 static void ktb_event_free(struct ktb_event *event)
 {
-	put_pid(event->target);
+	if (event->source && event->source->destroy)
+		event->source->destroy(event);
+	ktb_target_put(event->target);
 	free_percpu(event->cpu);
 	kfree(event);
 }
@@ -128,6 +157,8 @@ static struct ktb_event *ktb_event_alloc(struct ktb_session *session,
 	event->session = session;
 	event->enabled = !options->disabled;
 	event->period = options->period;
+	event->max_stack = session->max_stack;
+	event->excluded_tgid = session->excluded_tgid;
 	event->id = ++ktb_last_event_id;
 	strscpy(event->name, options->name, sizeof(event->name));
 	return event;
@@ -142,13 +173,13 @@ static struct ktb_event *ktb_event_alloc(struct ktb_session *session,
  * Counterpart of perf_trace_init() and perf_trace_add().
  *
  * Return: the event, held by the session, or
- * * ERR_PTR(-EINVAL) - name or period out of range
+ * * ERR_PTR(-EINVAL) - name, period, CPUs or perf event out of range
  * * ERR_PTR(-EEXIST) - attached already
  * * ERR_PTR(-ENOSPC) - as many events as there can be
  * * ERR_PTR(-ENOENT) - no such event in this kernel
- * * ERR_PTR(-EOPNOTSUPP) - an event without a probe here
  * * ERR_PTR(-ESRCH) - no such target
  * * ERR_PTR(-ENOMEM) - out of memory
+ * * another error of perf_event_create_kernel_counter()
  */
 struct ktb_event *ktb_event_attach(struct ktb_session *session,
 				   const struct ktb_event_options *options,
@@ -167,16 +198,15 @@ struct ktb_event *ktb_event_attach(struct ktb_session *session,
 		NL_SET_ERR_MSG(extack, "out of memory");
 		return ERR_PTR(-ENOMEM);
 	}
-	err = ktb_event_set_target(event, options->target_pid, extack);
-	if (err)
-		goto err_free;
-	err = ktb_tracepoint_resolve(event, extack);
+	err = ktb_event_set_target(event, &options->target, extack) ?:
+	      ktb_event_set_cpus(event, options->cpus, extack) ?:
+	      ktb_event_set_source(event, options->attr, extack);
 	if (err)
 		goto err_free;
 
 	ktb_event_update_mode(event);
 	ktb_event_rings_set(event);
-	err = ktb_tracepoint_attach(event, extack);
+	err = event->source->attach(event, extack);
 	if (err)
 		goto err_unset_rings;
 
@@ -210,7 +240,7 @@ static void ktb_event_finish(struct ktb_event *event)
 void ktb_event_detach(struct ktb_event *event, struct ktb_ledger *last)
 {
 	lockdep_assert_held(&ktb_lock);
-	ktb_tracepoint_detach(event);
+	event->source->detach(event);
 	ktb_tracepoint_sync();
 	ktb_event_ledger(event, last);
 	ktb_event_finish(event);
@@ -228,7 +258,7 @@ void ktb_events_detach(struct ktb_session *session)
 
 	lockdep_assert_held(&ktb_lock);
 	list_for_each_entry(event, &session->events, node)
-		ktb_tracepoint_detach(event);
+		event->source->detach(event);
 	if (session->nr_events)
 		ktb_tracepoint_sync();
 	list_for_each_entry_safe(event, next, &session->events, node)

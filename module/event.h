@@ -2,16 +2,20 @@
 #ifndef _KTB_EVENT_H
 #define _KTB_EVENT_H
 
+#include <linux/cpumask.h>
 #include <linux/list.h>
 #include <linux/percpu.h>
 #include <linux/types.h>
 #include <uapi/linux/ktrace_bridge.h>
 #include <asm/local.h>
 
+struct ktb_event;
 struct ktb_native;
+struct ktb_perf;
 struct ktb_ring;
 struct ktb_session;
-struct pid;
+struct ktb_target;
+struct netlink_ext_ack;
 struct tracepoint;
 
 /**
@@ -48,8 +52,25 @@ struct ktb_event_cpu {
 enum ktb_event_mode {
 	KTB_EVENT_DISABLED	= 1 << 0,
 	KTB_EVENT_TARGETED	= 1 << 1,
-	KTB_EVENT_COUNT_ONLY	= 1 << 2,
-	KTB_EVENT_SAMPLED	= 1 << 3,
+	KTB_EVENT_ON_CPUS	= 1 << 2,
+	KTB_EVENT_COUNT_ONLY	= 1 << 3,
+	KTB_EVENT_SAMPLED	= 1 << 4,
+};
+
+/**
+ * struct ktb_source - a kind of event source
+ * @path: what to call it
+ * @attach: make it fire; hits may come before this returns. 0 or an error
+ * @detach: let it fire no more; the last hit may last until ktb_source_sync()
+ * @destroy: after that, free what it has in @event; optional
+ *
+ * Process context, under ktb_lock.
+ */
+struct ktb_source {
+	enum ktb_path path;
+	int (*attach)(struct ktb_event *event, struct netlink_ext_ack *extack);
+	void (*detach)(struct ktb_event *event);
+	void (*destroy)(struct ktb_event *event);
 };
 
 /**
@@ -61,15 +82,19 @@ enum ktb_event_mode {
  * @cpu: rings and ledgers
  * @id: sample id
  * @mode: enum ktb_event_mode
- * @type: tracepoint id, the common_type of its records
+ * @type: tracepoint id, the common_type of its records; 0 for another source
+ * @max_stack: most frames of a callchain, 0 for none
+ * @excluded_tgid: process whose hits are not taken, the reader's; or -1
  * @period: each period-th hit makes a record
- * @target: the only thread whose hits are taken, a reference; its number, so
- *	that an exec by another thread of the group keeps it
+ * @target: the threads whose hits are taken, NULL for all
  * @session: where it is attached; it holds the event
  * @node: in @session->events, which says what guards it
- * @native: the probe
+ * @source: what fires
+ * @native: the probe of a native tracepoint
  * @tp: the tracepoint it hangs on
- * @target_pid: @target as the caller numbered it
+ * @perf: the counters of a perf event
+ * @cpus: where hits are taken, with KTB_EVENT_ON_CPUS
+ * @on_cpus: whether @cpus counts
  * @enabled: as asked for; the session may be disabled nevertheless
  * @name: "system:event"
  */
@@ -78,15 +103,19 @@ struct ktb_event {
 	u64 id;
 	unsigned int mode;
 	u16 type;
-
+	u16 max_stack;
+	pid_t excluded_tgid;
 	u64 period;
-	struct pid *target;
+	struct ktb_target *target;
 
 	struct ktb_session *session;
 	struct list_head node;
+	const struct ktb_source *source;
 	const struct ktb_native *native;
 	struct tracepoint *tp;
-	u32 target_pid;
+	struct ktb_perf *perf;
+	cpumask_t cpus;
+	bool on_cpus;
 	bool enabled;
 	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
 };

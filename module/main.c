@@ -20,6 +20,7 @@
 #include "chardev.h"
 #include "native/native.h"
 #include "netlink.h"
+#include "perfcore.h"
 #include "session.h"
 #include "session_rings.h"
 
@@ -31,9 +32,12 @@ static int __init ktb_init(void)
 	err = ktb_session_rings_init();
 	if (err)
 		return err;
-	err = ktb_chardev_init();
+	err = ktb_perfcore_init();
 	if (err)
 		goto err_exit_rings;
+	err = ktb_chardev_init();
+	if (err)
+		goto err_exit_perfcore;
 	err = ktb_netlink_init();
 	if (err)
 		goto err_exit_chardev;
@@ -41,6 +45,8 @@ static int __init ktb_init(void)
 
 err_exit_chardev:
 	ktb_chardev_exit();
+err_exit_perfcore:
+	ktb_perfcore_exit();
 err_exit_rings:
 	ktb_session_rings_exit();
 	return err;
@@ -51,6 +57,7 @@ static void __exit ktb_exit(void)
 	ktb_netlink_exit();
 	ktb_chardev_exit();
 	ktb_sessions_exit();
+	ktb_perfcore_exit();
 	ktb_session_rings_exit();
 }
 

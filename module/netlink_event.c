@@ -36,19 +36,44 @@ static int ktb_nl_put_ledger(struct sk_buff *skb, int attr, int cpu,
 	return 0;
 }
 
+static int ktb_nl_put_target(struct sk_buff *skb,
+			     const struct ktb_target_options *target)
+{
+	unsigned int i;
+
+	for (i = 0; i < target->nr_pids; i++)
+		if (nla_put_u32(skb, KTB_A_EVENT_PID, target->pids[i]))
+			return -EMSGSIZE;
+	for (i = 0; i < target->nr_tids; i++)
+		if (nla_put_u32(skb, KTB_A_EVENT_TID, target->tids[i]))
+			return -EMSGSIZE;
+	if (target->inherit && nla_put_flag(skb, KTB_A_EVENT_INHERIT))
+		return -EMSGSIZE;
+	return 0;
+}
+
+static int ktb_nl_put_cpus(struct sk_buff *skb, const cpumask_t *cpus)
+{
+	char list[KTRACE_BRIDGE_CPUS_LEN + 1];
+
+	scnprintf(list, sizeof(list), "%*pbl", cpumask_pr_args(cpus));
+	return nla_put_string(skb, KTB_A_EVENT_CPUS, list);
+}
+
 static int ktb_nl_put_event_head(struct sk_buff *skb, const struct ktb_event *event)
 {
 	if (nla_put_u32(skb, KTB_A_EVENT_SESSION_ID, event->session->id) ||
 	    ktb_nl_put_u64(skb, KTB_A_EVENT_ID, event->id) ||
 	    nla_put_string(skb, KTB_A_EVENT_NAME, event->name) ||
 	    nla_put_u32(skb, KTB_A_EVENT_TYPE, event->type) ||
-	    nla_put_u32(skb, KTB_A_EVENT_PATH, KTB_PATH_NATIVE) ||
+	    nla_put_u32(skb, KTB_A_EVENT_PATH, event->source->path) ||
 	    nla_put_u8(skb, KTB_A_EVENT_ENABLED, event->enabled) ||
 	    ktb_nl_put_u64(skb, KTB_A_EVENT_PERIOD, event->period))
 		return -EMSGSIZE;
-	if (event->target_pid &&
-	    nla_put_u32(skb, KTB_A_EVENT_PID, event->target_pid))
+	if (event->target && ktb_nl_put_target(skb, &event->target->asked))
 		return -EMSGSIZE;
+	if (event->on_cpus)
+		return ktb_nl_put_cpus(skb, &event->cpus);
 	return 0;
 }
 
@@ -90,15 +115,86 @@ static size_t ktb_nl_event_size(bool per_cpu)
 	       (per_cpu ? num_possible_cpus() * KTB_NL_LEDGER_SIZE : 0);
 }
 
-static int ktb_nl_event_options(struct nlattr **attrs,
-				struct ktb_event_options *options,
-				struct netlink_ext_ack *extack)
+static int ktb_nl_add_target(u32 *list, unsigned int *nr, const struct nlattr *attr,
+			     struct netlink_ext_ack *extack)
 {
+	if (!nla_get_u32(attr)) {
+		NL_SET_ERR_MSG_ATTR(extack, attr, "pid, tid: must not be 0");
+		return -EINVAL;
+	}
+	if (*nr == KTB_TARGETS_MAX) {
+		NL_SET_ERR_MSG_ATTR(extack, attr,
+				    "the limit is 64 processes and 64 threads per event");
+		return -EINVAL;
+	}
+	list[(*nr)++] = nla_get_u32(attr);
+	return 0;
+}
+
+/* The policy has checked each of the attributes. */
+static int ktb_nl_target_options(struct genl_info *info,
+				 struct ktb_target_options *target)
+{
+	const struct nlattr *attr;
+	int left, err = 0;
+
+	nla_for_each_attr(attr, genlmsg_data(info->genlhdr),
+			  genlmsg_len(info->genlhdr), left) {
+		if (nla_type(attr) == KTB_A_EVENT_PID)
+			err = ktb_nl_add_target(target->pids, &target->nr_pids,
+						attr, info->extack);
+		else if (nla_type(attr) == KTB_A_EVENT_TID)
+			err = ktb_nl_add_target(target->tids, &target->nr_tids,
+						attr, info->extack);
+		if (err)
+			return err;
+	}
+	target->inherit = nla_get_flag(info->attrs[KTB_A_EVENT_INHERIT]);
+	if (target->inherit && !target->nr_pids && !target->nr_tids) {
+		GENL_SET_ERR_MSG(info, "inherit: needs a pid or tid");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/*
+ * perf's own rule: a shorter one, of an older program, ends in zeroes, and so
+ * has to end a longer one.
+ */
+static int ktb_nl_perf_attr(const struct nlattr *nla, struct perf_event_attr *attr,
+			    struct netlink_ext_ack *extack)
+{
+	const int size = nla_len(nla);
+
+	if (size < PERF_ATTR_SIZE_VER0 || size > PAGE_SIZE) {
+		NL_SET_ERR_MSG_ATTR(extack, nla, "perf-attr: not a struct perf_event_attr");
+		return -EINVAL;
+	}
+	if (size > sizeof(*attr) &&
+	    memchr_inv(nla_data(nla) + sizeof(*attr), 0, size - sizeof(*attr))) {
+		NL_SET_ERR_MSG_ATTR(extack, nla,
+				    "perf-attr: asks for what this kernel does not know");
+		return -E2BIG;
+	}
+	memset(attr, 0, sizeof(*attr));
+	memcpy(attr, nla_data(nla), min_t(size_t, size, sizeof(*attr)));
+	attr->size = sizeof(*attr);
+	return 0;
+}
+
+/* @attr is where @options->attr may point to. */
+static int ktb_nl_event_options(struct genl_info *info,
+				struct ktb_event_options *options,
+				struct perf_event_attr *attr)
+{
+	struct netlink_ext_ack *extack = info->extack;
+	struct nlattr **attrs = info->attrs;
 	struct nlattr *enabled = attrs[KTB_A_EVENT_ENABLED];
-	struct nlattr *pid = attrs[KTB_A_EVENT_PID];
+	int err;
 
 	*options = (struct ktb_event_options) {
 		.name	= ktb_nl_string(attrs[KTB_A_EVENT_NAME]),
+		.cpus	= ktb_nl_string(attrs[KTB_A_EVENT_CPUS]),
 		.period	= 1,
 	};
 	if (!options->name) {
@@ -109,16 +205,16 @@ static int ktb_nl_event_options(struct nlattr **attrs,
 		NL_SET_ERR_MSG_ATTR(extack, enabled, "enabled: must be 0 or 1");
 		return -EINVAL;
 	}
-	if (pid && !nla_get_u32(pid)) {
-		NL_SET_ERR_MSG_ATTR(extack, pid, "pid: must not be 0");
-		return -EINVAL;
-	}
 	options->disabled = enabled && !nla_get_u8(enabled);
-	if (pid)
-		options->target_pid = nla_get_u32(pid);
 	if (attrs[KTB_A_EVENT_PERIOD])
 		options->period = nla_get_u64(attrs[KTB_A_EVENT_PERIOD]);
-	return 0;
+	if (attrs[KTB_A_EVENT_PERF_ATTR]) {
+		options->attr = attr;
+		err = ktb_nl_perf_attr(attrs[KTB_A_EVENT_PERF_ATTR], attr, extack);
+		if (err)
+			return err;
+	}
+	return ktb_nl_target_options(info, &options->target);
 }
 
 static struct ktb_session *ktb_nl_event_session(struct genl_info *info)
@@ -159,13 +255,14 @@ static int ktb_nl_event_attach(struct sk_buff *reply, struct genl_info *info)
 {
 	struct ktb_session *session = ktb_nl_event_session(info);
 	struct ktb_event_options options;
+	struct perf_event_attr attr;
 	struct ktb_event *event;
 	unsigned long cpu = 0;
 	int err;
 
 	if (IS_ERR(session))
 		return PTR_ERR(session);
-	err = ktb_nl_event_options(info->attrs, &options, info->extack);
+	err = ktb_nl_event_options(info, &options, &attr);
 	if (err)
 		return err;
 	event = ktb_event_attach(session, &options, info->extack);

@@ -59,8 +59,12 @@ static int ktb_nl_put_session_head(struct sk_buff *skb,
 	    ktb_nl_put_u64(skb, KTB_A_SESSION_RING_SIZE, session->ring_size) ||
 	    nla_put_u32(skb, KTB_A_SESSION_WATERMARK, session->watermark) ||
 	    nla_put_u8(skb, KTB_A_SESSION_ENABLED, session->enabled) ||
-	    ktb_nl_put_u64(skb, KTB_A_SESSION_SAMPLE_TYPE, KTB_SAMPLE_TYPE) ||
+	    ktb_nl_put_u64(skb, KTB_A_SESSION_SAMPLE_TYPE,
+			   ktb_sample_type(session->max_stack)) ||
 	    nla_put_u32(skb, KTB_A_SESSION_EVENTS, session->nr_events))
+		return -EMSGSIZE;
+	if (session->max_stack &&
+	    nla_put_u32(skb, KTB_A_SESSION_MAX_STACK, session->max_stack))
 		return -EMSGSIZE;
 	if (session->owner_portid &&
 	    nla_put_u32(skb, KTB_A_SESSION_OWNER, session->owner_pid))
@@ -130,6 +134,13 @@ static int ktb_nl_session_new(struct genl_info *info)
 		options.ring_size = nla_get_u64(attrs[KTB_A_SESSION_RING_SIZE]);
 	if (attrs[KTB_A_SESSION_WATERMARK])
 		options.watermark = nla_get_u32(attrs[KTB_A_SESSION_WATERMARK]);
+	if (attrs[KTB_A_SESSION_MAX_STACK]) {
+		options.max_stack = nla_get_u32(attrs[KTB_A_SESSION_MAX_STACK]);
+		if (!options.max_stack) {
+			GENL_SET_ERR_MSG(info, "max-stack: must be at least 1 frame");
+			return -EINVAL;
+		}
+	}
 
 	skb = ktb_nl_reply_new(info, ktb_nl_session_size(), &header);
 	if (!skb) {

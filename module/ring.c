@@ -182,7 +182,7 @@ void ktb_ring_lose(struct ktb_ring *ring)
  */
 bool ktb_ring_lost_take(struct ktb_ring *ring, unsigned long *lost)
 {
-	if (!ring->overwrite)
+	if (ring->direct)
 		WRITE_ONCE(ring->limit, ring->max_record);
 	barrier();
 	*lost = local_xchg(&ring->lost, 0);
@@ -484,7 +484,8 @@ struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config)
 	ring->max_record = min_t(unsigned long, KTB_RECORD_MAX, config->size / 2);
 	ring->overwrite = config->flags & KTB_SESSION_OVERWRITE;
 	ring->frozen = config->frozen;
-	ring->limit = ring->overwrite ? 0 : ring->max_record;
+	ring->direct = config->direct && !ring->overwrite;
+	ring->limit = ring->direct ? ring->max_record : 0;
 	ring->session = config->session;
 	ring->flags = config->flags;
 	ring->sample_type = config->sample_type;

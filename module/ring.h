@@ -62,12 +62,13 @@ struct ktb_ring_ops {
  * @page: control page, shared with the reader. The kernel stores to it, and
  *	loads nothing but data_tail from it, once, to compare.
  * @limit: bytes of the longest record taken without further ado: @max_record,
- *	or 0 while a loss is to be stated first, and always with @overwrite
+ *	or 0 while a loss is to be stated first, and always if not @direct
  * @busy: the contexts writing, one bit each, KTB_CONTEXT_*
  * @waiting: enum ktb_ring_waiting; set by a reader on any CPU
  * @lost: hits lost since the last PERF_RECORD_LOST
  * @lost_total: hits ever lost
  * @max_record: bytes of the longest record taken
+ * @direct: records may be taken without further ado
  * @overwrite: flight recorder: positions count down from 0, and the newest
  *	records replace the oldest
  * @frozen: an overwrite ring takes nothing while it is being read
@@ -103,6 +104,7 @@ struct ktb_ring {
 	local_t lost ____cacheline_aligned;
 	local_t lost_total;
 	unsigned int max_record;
+	bool direct;
 	bool overwrite;
 	bool frozen;
 	int cpu;
@@ -131,6 +133,7 @@ struct ktb_ring {
  * @flags: KTB_SESSION_* for the control page; KTB_SESSION_OVERWRITE counts here
  * @sample_type: PERF_SAMPLE_* mask of the records, for the control page
  * @frozen: an overwrite ring begins frozen
+ * @direct: records may be taken without further ado, but not by an overwrite ring
  * @ops: called back
  * @owner: @ring->owner for @ops
  */
@@ -141,6 +144,7 @@ struct ktb_ring_config {
 	u32 flags;
 	u64 sample_type;
 	bool frozen;
+	bool direct;
 	const struct ktb_ring_ops *ops;
 	void *owner;
 };

@@ -21,6 +21,7 @@
 #include <linux/netlink.h>
 #include <linux/slab.h>
 
+#include "callchain.h"
 #include "session.h"
 #include "session_rings.h"
 #include "submit.h"
@@ -89,6 +90,10 @@ static int ktb_session_check(const struct ktb_session_options *options,
 		NL_SET_ERR_MSG(extack, "ring-size: the limit is 1 GiB per CPU");
 		return -EINVAL;
 	}
+	if (options->max_stack > KTB_STACK_MAX) {
+		NL_SET_ERR_MSG(extack, "max-stack: the limit is 512 frames");
+		return -EINVAL;
+	}
 	if (ktb_nr_sessions >= KTB_SESSIONS_MAX) {
 		NL_SET_ERR_MSG(extack, "the limit is 64 sessions: remove one first");
 		return -ENOSPC;
@@ -154,6 +159,8 @@ ktb_session_alloc(const struct ktb_session_options *options)
 	session->flags = options->flags;
 	session->enabled = !(options->flags & KTB_SESSION_DISABLED);
 	session->watermark = options->watermark;
+	session->max_stack = options->max_stack;
+	session->excluded_tgid = -1;
 	if (!(options->flags & KTB_SESSION_PERSISTENT))
 		session->owner_portid = options->owner_portid;
 	session->owner_pid = task_tgid_nr(current);
@@ -164,6 +171,22 @@ ktb_session_alloc(const struct ktb_session_options *options)
 	return session;
 }
 
+static int ktb_session_get_buffers(const struct ktb_session *session,
+				   struct netlink_ext_ack *extack)
+{
+	int err = session->max_stack ? ktb_callchain_get_buffers() : 0;
+
+	if (err)
+		NL_SET_ERR_MSG(extack, "max-stack: out of memory");
+	return err;
+}
+
+static void ktb_session_put_buffers(const struct ktb_session *session)
+{
+	if (session->max_stack)
+		ktb_callchain_put_buffers();
+}
+
 /**
  * ktb_session_create - make a session with one ring per online CPU
  * @options: what with
@@ -172,7 +195,7 @@ ktb_session_alloc(const struct ktb_session_options *options)
  * Under ktb_lock.
  *
  * Return: the session, held by the list, or
- * * ERR_PTR(-EINVAL) - name or ring size out of range
+ * * ERR_PTR(-EINVAL) - name, ring size or callchain out of range
  * * ERR_PTR(-EEXIST) - a session of that name is there
  * * ERR_PTR(-EOPNOTSUPP) - a flag that is not known
  * * ERR_PTR(-ENOSPC) - as many sessions as there can be
@@ -194,15 +217,22 @@ struct ktb_session *ktb_session_create(const struct ktb_session_options *options
 		NL_SET_ERR_MSG(extack, "out of memory");
 		return ERR_PTR(-ENOMEM);
 	}
+	err = ktb_session_get_buffers(session, extack);
+	if (err)
+		goto err_put_session;
 	err = ktb_session_rings_create(session, extack);
-	if (err) {
-		ktb_session_put(session);
-		return ERR_PTR(err);
-	}
+	if (err)
+		goto err_put_buffers;
 	ktb_nr_sessions++;
 	WRITE_ONCE(ktb_nr_owned, ktb_nr_owned + !!session->owner_portid);
 	ktb_session_notice(session, KTB_NOTICE_SESSION_NEW);
 	return session;
+
+err_put_buffers:
+	ktb_session_put_buffers(session);
+err_put_session:
+	ktb_session_put(session);
+	return ERR_PTR(err);
 }
 
 static void ktb_session_release(struct kref *ref)
@@ -238,6 +268,7 @@ void ktb_session_destroy(struct ktb_session *session)
 {
 	lockdep_assert_held(&ktb_lock);
 	ktb_events_detach(session);
+	ktb_session_put_buffers(session);
 	ktb_session_rings_unlist(session);
 	ktb_nr_sessions--;
 	WRITE_ONCE(ktb_nr_owned, ktb_nr_owned - !!session->owner_portid);
@@ -290,51 +321,77 @@ void ktb_session_enable(struct ktb_session *session, bool enable)
 		ktb_tracepoint_sync();
 }
 
+static int ktb_reader_check(const struct ktb_reader *reader,
+			    struct ktb_session *session,
+			    const struct ktb_bind *bind)
+{
+	const struct ktb_reader *other;
+
+	if (reader->session)
+		return -EALREADY;
+	if (bind->flags & ~KTB_BIND_EXCLUDE_SELF || bind->reserved)
+		return -EINVAL;
+	if (!session)
+		return -ENOENT;
+	if (session->flags & KTB_SESSION_COUNT_ONLY)
+		return -ENODATA;
+	if (bind->cpu != -1 && !ktb_session_ring(session, bind->cpu))
+		return -ENXIO;
+	list_for_each_entry(other, &session->readers, node)
+		if (other->cpu == bind->cpu || other->cpu == -1 || bind->cpu == -1)
+			return -EBUSY;
+	if (bind->flags & KTB_BIND_EXCLUDE_SELF && session->excluded_tgid != -1 &&
+	    session->excluded_tgid != current->tgid)
+		return -EBUSY;
+	return 0;
+}
+
+/* The session's readers, or what they ask for, have changed. */
+static void ktb_session_update_excluded(struct ktb_session *session)
+{
+	struct ktb_reader *reader;
+	struct ktb_event *event;
+
+	session->excluded_tgid = -1;
+	list_for_each_entry(reader, &session->readers, node)
+		if (reader->excludes)
+			session->excluded_tgid = reader->pid;
+	list_for_each_entry(event, &session->events, node)
+		WRITE_ONCE(event->excluded_tgid, session->excluded_tgid);
+}
+
 /**
  * ktb_reader_bind - let a descriptor read a session
  * @reader: not bound
- * @id: number of the session
- * @cpu: whose ring, -1 for all
+ * @bind: what to
  *
  * Return: 0, or
  * * -EALREADY - @reader is bound
+ * * -EINVAL - an unknown flag
  * * -ENOENT - no such session
  * * -ENODATA - it only counts
  * * -ENXIO - no such CPU, or it has no ring
- * * -EBUSY - another reader has one of these rings
+ * * -EBUSY - another reader has one of these rings, or leaves itself out
  */
-int ktb_reader_bind(struct ktb_reader *reader, u32 id, int cpu)
+int ktb_reader_bind(struct ktb_reader *reader, const struct ktb_bind *bind)
 {
 	struct ktb_session *session;
-	struct ktb_reader *other;
-	int err = 0;
+	int err;
 
 	mutex_lock(&ktb_lock);
-	session = id ? ktb_session_find(id, NULL) : NULL;
-	if (reader->session)
-		err = -EALREADY;
-	else if (!session)
-		err = -ENOENT;
-	else if (session->flags & KTB_SESSION_COUNT_ONLY)
-		err = -ENODATA;
-	else if (cpu != -1 && !ktb_session_ring(session, cpu))
-		err = -ENXIO;
+	session = bind->session ? ktb_session_find(bind->session, NULL) : NULL;
+	err = ktb_reader_check(reader, session, bind);
 	if (err)
 		goto out;
 
-	list_for_each_entry(other, &session->readers, node) {
-		if (other->cpu == cpu || other->cpu == -1 || cpu == -1) {
-			err = -EBUSY;
-			goto out;
-		}
-	}
-
-	ktb_session_rings_renew(session, cpu);
-	reader->cpu = cpu;
+	ktb_session_rings_renew(session, bind->cpu);
+	reader->cpu = bind->cpu;
+	reader->excludes = bind->flags & KTB_BIND_EXCLUDE_SELF;
 	reader->pid = task_tgid_nr(current);
 	get_task_comm(reader->comm, current);
 	kref_get(&session->ref);
 	list_add_tail(&reader->node, &session->readers);
+	ktb_session_update_excluded(session);
 	/* Pairs with ktb_reader_session(): mmap, read and poll take no lock. */
 	smp_store_release(&reader->session, session);
 out:
@@ -356,6 +413,7 @@ void ktb_reader_unbind(struct ktb_reader *reader)
 	if (reader->frozen)
 		ktb_session_rings_freeze(session, reader->cpu, false);
 	list_del(&reader->node);
+	ktb_session_update_excluded(session);
 	mutex_unlock(&ktb_lock);
 	ktb_session_put(session);
 }

@@ -13,8 +13,10 @@
 
 #include "event.h"
 #include "ring.h"
+#include "target.h"
 
 struct netlink_ext_ack;
+struct perf_event_attr;
 
 #define KTB_SESSIONS_MAX	64
 #define KTB_EVENTS_MAX		1024
@@ -40,6 +42,8 @@ struct netlink_ext_ack;
  *	rings begin frozen; ktb_rings_lock
  * @ring_size: bytes of data per ring, 0 when it only counts
  * @watermark: unread bytes at which a sleeping reader is woken; ktb_lock
+ * @max_stack: most frames of a callchain, 0 for records without
+ * @excluded_tgid: process whose hits are not taken, a reader's, or -1; ktb_lock
  * @charged: bytes that count against the module's limit; ktb_rings_lock
  * @events: attached; ktb_lock and ktb_rings_lock to change, either to read
  * @nr_events: their number; ktb_lock
@@ -65,6 +69,8 @@ struct ktb_session {
 	bool frozen;
 	unsigned long ring_size;
 	unsigned int watermark;
+	unsigned int max_stack;
+	pid_t excluded_tgid;
 	unsigned long charged;
 	struct list_head events;
 	unsigned int nr_events;
@@ -84,6 +90,7 @@ struct ktb_session {
  * @cpu: whose ring, -1 for all
  * @first_cpu: whose ring read(2) begins with
  * @frozen: it has frozen its rings; ktb_lock
+ * @excludes: it asked for its own process to be left out; ktb_lock
  * @pid: process that bound it
  * @comm: that process's name
  */
@@ -93,6 +100,7 @@ struct ktb_reader {
 	int cpu;
 	unsigned int first_cpu;
 	bool frozen;
+	bool excludes;
 	pid_t pid;
 	char comm[TASK_COMM_LEN];
 };
@@ -103,6 +111,7 @@ struct ktb_reader {
  * @flags: KTB_SESSION_*
  * @ring_size: bytes of data per CPU, rounded up to a power of two of pages
  * @watermark: unread bytes at which a sleeping reader is woken
+ * @max_stack: most frames of a callchain, 0 for records without
  * @owner_portid: netlink port of the owner
  */
 struct ktb_session_options {
@@ -110,6 +119,7 @@ struct ktb_session_options {
 	u32 flags;
 	u64 ring_size;
 	u32 watermark;
+	u32 max_stack;
 	u32 owner_portid;
 };
 
@@ -118,13 +128,17 @@ struct ktb_session_options {
  * @name: "system:event"
  * @disabled: attach, but write nothing until enabled
  * @period: every period-th hit makes a record, at least 1
- * @target_pid: only hits of this thread, in the caller's pid namespace; 0 all
+ * @target: only hits of these threads, if it names any
+ * @cpus: only hits on these CPUs, NULL for all
+ * @attr: the perf event that fires, NULL for the tracepoint of @name
  */
 struct ktb_event_options {
 	const char *name;
 	bool disabled;
 	u64 period;
-	u32 target_pid;
+	struct ktb_target_options target;
+	const char *cpus;
+	const struct perf_event_attr *attr;
 };
 
 /* What happens to sessions, for whom it concerns. */
@@ -167,7 +181,7 @@ void ktb_session_set_watermark(struct ktb_session *session, u32 watermark);
 void ktb_session_flush(struct ktb_session *session);
 void ktb_session_look_again(struct ktb_session *session);
 
-int ktb_reader_bind(struct ktb_reader *reader, u32 session, int cpu);
+int ktb_reader_bind(struct ktb_reader *reader, const struct ktb_bind *bind);
 void ktb_reader_unbind(struct ktb_reader *reader);
 int ktb_reader_freeze(struct ktb_reader *reader, bool freeze);
 

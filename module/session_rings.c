@@ -58,8 +58,9 @@ static int ktb_session_ring_create(struct ktb_session *session, int cpu)
 		.watermark	= session->watermark,
 		.session	= session->id,
 		.flags		= session->flags,
-		.sample_type	= KTB_SAMPLE_TYPE,
+		.sample_type	= ktb_sample_type(session->max_stack),
 		.frozen		= session->frozen,
+		.direct		= !session->max_stack,
 		.ops		= &ktb_rings_ops,
 		.owner		= session,
 	};

@@ -7,7 +7,9 @@
  * kernel's trace_event_perf.c.
  */
 
+#include "callchain.h"
 #include "submit.h"
+#include "target.h"
 
 /* A PERF_RECORD_LOST, with the sample_id that KTB_SAMPLE_TYPE asks for. */
 struct ktb_lost {
@@ -77,7 +79,10 @@ bool ktb_event_admit(struct ktb_event *event, u64 count)
 
 	if (mode & KTB_EVENT_DISABLED)
 		return false;
-	if (mode & KTB_EVENT_TARGETED && task_pid(current) != event->target)
+	if ((mode & KTB_EVENT_TARGETED && !ktb_target_hit(event->target)) ||
+	    (mode & KTB_EVENT_ON_CPUS &&
+	     !cpumask_test_cpu(raw_smp_processor_id(), &event->cpus)) ||
+	    ktb_event_excluded(event))
 		ledger = &ec->filtered;
 	else if (mode & KTB_EVENT_COUNT_ONLY ||
 		 (mode & KTB_EVENT_SAMPLED &&
@@ -165,6 +170,39 @@ static bool ktb_event_reserve(const struct ktb_event *event,
 	return true;
 }
 
+/*
+ * Begin the record of a hit, whatever it takes; it is one already in the
+ * ledger's hits. @regs as in ktb_callchain_begin().
+ */
+static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
+				       struct ktb_event_cpu *ec, unsigned int size,
+				       unsigned long ip, struct pt_regs *regs)
+{
+	unsigned int raw = offsetof(struct ktb_sample, raw), full;
+	struct ktb_hit hit = { .ec = ec, .ring = ec->ring };
+	const struct ktb_callchain *chain = NULL;
+	u64 time = ktime_get_mono_fast_ns();
+	struct ktb_sample *sample;
+	void *record;
+
+	if (event->max_stack) {
+		chain = ktb_callchain_begin(event->max_stack, ip, regs);
+		raw += ktb_callchain_size(chain);
+	}
+	full = ALIGN(raw + size, sizeof(u64));
+	if (ktb_event_reserve(event, ec, full, ktb_context(), &record)) {
+		sample = record;
+		ktb_sample_fill(sample, record + raw, size, event, time, ip);
+		if (chain)
+			memcpy(&sample->raw_size, chain, ktb_callchain_size(chain));
+		hit.sample = sample;
+		hit.entry = record + raw;
+	}
+	if (chain)
+		ktb_callchain_end(chain);
+	return hit;
+}
+
 /**
  * ktb_event_begin_slow - a hit happened: begin its record, whatever it takes
  * @event: the event
@@ -173,21 +211,23 @@ static bool ktb_event_reserve(const struct ktb_event *event,
  *
  * All of ktb_event_begin(): any context, with preemption disabled.
  *
- * Return: the record, or NULL: then the hit is accounted for.
+ * Return: as ktb_event_begin().
  */
-struct ktb_sample *ktb_event_begin_slow(const struct ktb_event *event,
-					unsigned int size, unsigned long ip)
+struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
+				    unsigned int size, unsigned long ip)
 {
-	unsigned int full = ALIGN(sizeof(struct ktb_sample) + size, sizeof(u64));
 	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
-	u64 time = ktime_get_mono_fast_ns();
-	void *record;
+	struct ktb_hit hit;
 
 	local_inc(&ec->hits);
-	if (!ktb_event_reserve(event, ec, full, ktb_context(), &record))
-		return NULL;
-	ktb_sample_fill(record, event, size, time, ip, ktb_trace_ctx());
-	return record;
+	if (ktb_event_excluded(event)) {
+		local_inc(&ec->filtered);
+		return (struct ktb_hit) { .ec = ec };
+	}
+	hit = ktb_sample_begin(event, ec, size, ip, NULL);
+	if (hit.sample)
+		ktb_entry_fill(hit.entry, event, ktb_trace_ctx());
+	return hit;
 }
 
 /**
@@ -199,4 +239,36 @@ struct ktb_sample *ktb_event_begin_slow(const struct ktb_event *event,
 void ktb_event_end_slow(struct ktb_ring *ring)
 {
 	ktb_ring_commit(ring, ktb_context());
+}
+
+/**
+ * ktb_event_submit - a hit whose raw data is there already
+ * @event: the event
+ * @raw: raw data, common fields included
+ * @size: its bytes; 0 for a hit without, which reads as four bytes of zero
+ * @count: perf's event count of the hit
+ * @ip: where it happened
+ * @regs: of what was interrupted there
+ *
+ * Any context, preemption disabled. Counterpart of perf_event_output().
+ */
+void ktb_event_submit(struct ktb_event *event, const void *raw, unsigned int size,
+		      u64 count, unsigned long ip, struct pt_regs *regs)
+{
+	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
+	struct ktb_hit hit;
+
+	if (!ktb_event_admit(event, count))
+		return;
+	local_inc(&ec->hits);
+	local_add(count - 1, &ec->extra);
+	hit = ktb_sample_begin(event, ec, size ?: sizeof(u32), ip, regs);
+	if (!hit.sample)
+		return;
+	if (user_mode(regs))
+		hit.sample->header.misc = PERF_RECORD_MISC_USER;
+	hit.sample->period *= count;
+	if (size)
+		memcpy(hit.entry, raw, size);
+	ktb_event_end(hit);
 }

@@ -11,11 +11,20 @@
 #include "event.h"
 #include "ring.h"
 
-/* What the records of a session without further options carry, in this order. */
+/*
+ * What the records of a session without further options carry, in this order. A
+ * callchain, PERF_SAMPLE_CALLCHAIN, stands before the raw data.
+ */
 #define KTB_SAMPLE_TYPE							\
 	(PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_IP | PERF_SAMPLE_TID |	\
 	 PERF_SAMPLE_TIME | PERF_SAMPLE_CPU | PERF_SAMPLE_PERIOD |	\
 	 PERF_SAMPLE_RAW)
+
+/* The same with a callchain, if there is to be one. */
+static inline u64 ktb_sample_type(unsigned int max_stack)
+{
+	return KTB_SAMPLE_TYPE | (max_stack ? PERF_SAMPLE_CALLCHAIN : 0);
+}
 
 /*
  * A PERF_RECORD_SAMPLE for KTB_SAMPLE_TYPE, as perf_event_open(2) lays it out;
@@ -42,6 +51,7 @@ static_assert(sizeof(struct ktb_sample) == 60);
  * @ec: ring and ledger of this CPU
  * @ring: @ec's
  * @sample: the record, NULL when there is none
+ * @entry: its raw data
  *
  * Lives in registers: returned by value, used by inline functions only.
  */
@@ -49,12 +59,15 @@ struct ktb_hit {
 	struct ktb_event_cpu *ec;
 	struct ktb_ring *ring;
 	struct ktb_sample *sample;
+	void *entry;
 };
 
 bool ktb_event_admit(struct ktb_event *event, u64 count);
-struct ktb_sample *ktb_event_begin_slow(const struct ktb_event *event,
-					unsigned int size, unsigned long ip);
+struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
+				    unsigned int size, unsigned long ip);
 void ktb_event_end_slow(struct ktb_ring *ring);
+void ktb_event_submit(struct ktb_event *event, const void *raw, unsigned int size,
+		      u64 count, unsigned long ip, struct pt_regs *regs);
 
 /* Bits of preempt_count() that are not set where most events happen. */
 #define KTB_CONTEXT_UNUSUAL	(NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK | \
@@ -78,6 +91,12 @@ static __always_inline bool ktb_context_usual(unsigned int pc)
 		      !current->migration_disabled && !ktb_lazy_count());
 }
 
+/* Whether it is the reader's own doing. */
+static __always_inline bool ktb_event_excluded(const struct ktb_event *event)
+{
+	return unlikely(current->tgid == READ_ONCE(event->excluded_tgid));
+}
+
 /* What tracing_gen_ctx() says, which is not exported. */
 struct ktb_trace_ctx {
 	u8 flags;
@@ -85,17 +104,15 @@ struct ktb_trace_ctx {
 	u8 lazy_count;
 };
 
+/* All of a record but what its event says: @size bytes of raw data at @raw. */
 static __always_inline void
-ktb_sample_fill(struct ktb_sample *sample, const struct ktb_event *event,
-		unsigned int size, u64 time, unsigned long ip,
-		struct ktb_trace_ctx ctx)
+ktb_sample_fill(struct ktb_sample *sample, void *raw, unsigned int size,
+		const struct ktb_event *event, u64 time, unsigned long ip)
 {
-	const unsigned int full = ALIGN(sizeof(*sample) + size, sizeof(u64));
-	struct trace_entry *entry = (struct trace_entry *)sample->raw;
-	const u32 tid = current->pid;
+	const unsigned int full = ALIGN(raw + size - (void *)sample, sizeof(u64));
 
 	/* The up to seven bytes behind the data. */
-	if (!__builtin_constant_p(size) || sizeof(*sample) + size != full)
+	if (!__builtin_constant_p(size) || (void *)sample + full != raw + size)
 		*(u64 *)((void *)sample + full - sizeof(u64)) = 0;
 
 	sample->header = (struct perf_event_header) {
@@ -106,18 +123,23 @@ ktb_sample_fill(struct ktb_sample *sample, const struct ktb_event *event,
 	sample->id = event->id;
 	sample->ip = ip;
 	sample->pid = current->tgid;
-	sample->tid = tid;
+	sample->tid = current->pid;
 	sample->time = time;
 	sample->cpu = raw_smp_processor_id();
 	sample->reserved = 0;
 	sample->period = event->period;
-	sample->raw_size = full - sizeof(*sample);
+	((u32 *)raw)[-1] = (void *)sample + full - raw;
+}
 
-	/* As tracing_generic_entry_update() does. */
+/* The common fields, as tracing_generic_entry_update() fills them. */
+static __always_inline void
+ktb_entry_fill(struct trace_entry *entry, const struct ktb_event *event,
+	       struct ktb_trace_ctx ctx)
+{
 	entry->type = event->type;
 	entry->flags = ctx.flags;
 	entry->preempt_count = ctx.counts;
-	entry->pid = tid;
+	entry->pid = current->pid;
 	ktb_entry_set_lazy_count(entry, ctx.lazy_count);
 }
 
@@ -147,20 +169,21 @@ ktb_event_begin(const struct ktb_event *event, unsigned int size)
 	void *record;
 
 	if (likely(ktb_context_usual(pc) && !(ring->busy & KTB_CONTEXT_TASK) &&
-		   full <= ring->limit &&
+		   full <= ring->limit && !ktb_event_excluded(event) &&
 		   ktb_ring_reserve(ring, full, KTB_CONTEXT_TASK, &record))) {
+		struct ktb_sample *sample = record;
+
 		local_inc(&ec->hits);
-		ktb_sample_fill(record, event, size, time, _RET_IP_,
-				(struct ktb_trace_ctx) {
-					.flags = irqs_disabled() * TRACE_FLAG_IRQS_OFF,
-					.counts = pc,
-				});
-		return (struct ktb_hit) { ec, ring, record };
+		ktb_sample_fill(sample, sample->raw, size, event, time, _RET_IP_);
+		ktb_entry_fill((void *)sample->raw, event,
+			       (struct ktb_trace_ctx) {
+				       .flags = irqs_disabled() * TRACE_FLAG_IRQS_OFF,
+				       .counts = pc,
+			       });
+		return (struct ktb_hit) { ec, ring, sample, sample->raw };
 	}
 
-	record = ktb_event_begin_slow(event, size, _RET_IP_);
-	ec = this_cpu_ptr(event->cpu);
-	return (struct ktb_hit) { ec, ec->ring, record };
+	return ktb_event_begin_slow(event, size, _RET_IP_);
 }
 
 /**

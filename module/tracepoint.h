@@ -10,8 +10,6 @@ struct tracepoint;
 
 int ktb_tracepoint_find(const char *name, struct tracepoint **tp, u16 *type);
 int ktb_tracepoint_resolve(struct ktb_event *event, struct netlink_ext_ack *extack);
-int ktb_tracepoint_attach(struct ktb_event *event, struct netlink_ext_ack *extack);
-void ktb_tracepoint_detach(struct ktb_event *event);
 void ktb_tracepoint_sync(void);
 
 #endif /* _KTB_TRACEPOINT_H */

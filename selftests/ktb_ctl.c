@@ -36,7 +36,7 @@ static const struct field event_fields[KTB_A_EVENT_MAX + 1] = {
 	[KTB_A_EVENT_PATH] = UINT(struct ktb_event, path),
 	[KTB_A_EVENT_ENABLED] = UINT(struct ktb_event, enabled),
 	[KTB_A_EVENT_PERIOD] = UINT(struct ktb_event, period),
-	[KTB_A_EVENT_PID] = UINT(struct ktb_event, pid),
+	[KTB_A_EVENT_TID] = UINT(struct ktb_event, tid),
 };
 
 static const struct field reader_fields[KTB_A_READER_MAX + 1] = {
@@ -244,7 +244,7 @@ int ktb_session_sweep(struct ktb_nl *nl)
 	return error;
 }
 
-int ktb_event_attach(struct ktb_nl *nl, __u32 session, const char *name, __u32 pid,
+int ktb_event_attach(struct ktb_nl *nl, __u32 session, const char *name, __u32 tid,
 		     struct ktb_event *ev)
 {
 	struct ktb_msg m;
@@ -252,8 +252,8 @@ int ktb_event_attach(struct ktb_nl *nl, __u32 session, const char *name, __u32 p
 	ktb_msg_init(nl, &m, KTB_CMD_EVENT_ATTACH, 0);
 	ktb_put_u32(&m, KTB_A_EVENT_SESSION_ID, session);
 	ktb_put_str(&m, KTB_A_EVENT_NAME, name);
-	if (pid)
-		ktb_put_u32(&m, KTB_A_EVENT_PID, pid);
+	if (tid)
+		ktb_put_u32(&m, KTB_A_EVENT_TID, tid);
 	return do_event(nl, &m, ev);
 }
 

@@ -31,7 +31,7 @@ struct ktb_event {
 	__u32 path;
 	__u8 enabled;
 	__u64 period;
-	__u32 pid;
+	__u32 tid;
 	struct ktb_ledger sum;
 	int ncpus;
 	struct ktb_ledger cpu[KTB_MAX_CPUS];
@@ -101,8 +101,8 @@ int ktb_session_count(struct ktb_nl *nl);
 /* Remove the sessions that tests left, those named "t_...". */
 int ktb_session_sweep(struct ktb_nl *nl);
 
-/* @pid 0: all threads. @ev may be NULL. */
-int ktb_event_attach(struct ktb_nl *nl, __u32 session, const char *name, __u32 pid,
+/* @tid 0: all threads. @ev may be NULL. */
+int ktb_event_attach(struct ktb_nl *nl, __u32 session, const char *name, __u32 tid,
 		     struct ktb_event *ev);
 /* @ev may be NULL; else it gets what the reply says, the last ledger included. */
 int ktb_event_detach(struct ktb_nl *nl, __u32 session, __u64 id, struct ktb_event *ev);

@@ -15,7 +15,7 @@
 
 _Static_assert(sizeof(long) == 4, "to be built with -m32");
 _Static_assert(sizeof(off_t) == 8, "to be built with _FILE_OFFSET_BITS=64");
-_Static_assert(sizeof(struct ktb_bind) == 8, "the same for 32-bit callers");
+_Static_assert(sizeof(struct ktb_bind) == 16, "the same for 32-bit callers");
 _Static_assert(sizeof(struct ktb_ring_page) == 384, "the same for 32-bit readers");
 
 FIXTURE(reader32)

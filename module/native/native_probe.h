@@ -245,7 +245,7 @@ ktb_trace_##class(void *__data, proto)					\
 		ktb_event_count(__hit, __count);			\
 	if (unlikely(!__hit.sample))					\
 		return;							\
-	entry = (void *)__hit.sample->raw;				\
+	entry = __hit.entry;						\
 									\
 	ktb_zero_holes_##class(entry, __data_size);			\
 	tstruct								\

@@ -80,7 +80,9 @@
  *   bind    EALREADY  the descriptor is bound
  *           ENOENT    no such session
  *           ENXIO     no such CPU, or it has no ring
- *           EBUSY     another descriptor reads one of these rings
+ *           EINVAL    an unknown flag, or reserved is not zero
+ *           EBUSY     another descriptor reads one of these rings, or one of
+ *                     another process excludes that
  *           ENODATA   the session only counts and has no rings
  *   mmap    EINVAL    not MAP_SHARED, an offset or a length not listed above
  *           EACCES    a writable or executable mapping of what may not be
@@ -161,11 +163,21 @@ struct ktb_ring_page {
  * struct ktb_bind - argument of KTB_IOC_BIND
  * @session: number of the session
  * @cpu: CPU whose ring is to be read, -1 for all CPUs
+ * @flags: KTB_BIND_*
+ * @reserved: zero
  */
 struct ktb_bind {
 	__u32 session;
 	__s32 cpu;
+	__u32 flags;
+	__u32 reserved;
 };
+
+/*
+ * As long as the descriptor is open, hits of the process that bound it are
+ * filtered: a reader does not trace its own work.
+ */
+#define KTB_BIND_EXCLUDE_SELF	(1U << 0)
 
 /* Bind the descriptor to a session's rings. */
 #define KTB_IOC_BIND		_IOW('k', 0xb0, struct ktb_bind)

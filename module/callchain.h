@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+#ifndef _KTB_CALLCHAIN_H
+#define _KTB_CALLCHAIN_H
+
+#include <linux/types.h>
+
+struct pt_regs;
+
+/* Most frames of a callchain, kernel and user together. */
+#define KTB_STACK_MAX	512
+
+/**
+ * struct ktb_callchain - as a record holds it
+ * @nr: entries, the markers PERF_CONTEXT_KERNEL and PERF_CONTEXT_USER included
+ * @ip: entries, innermost first
+ */
+struct ktb_callchain {
+	u64 nr;
+	u64 ip[];
+};
+
+/* Bytes of a callchain in a record. */
+static inline unsigned int ktb_callchain_size(const struct ktb_callchain *chain)
+{
+	return (1 + chain->nr) * sizeof(u64);
+}
+
+int ktb_callchain_get_buffers(void);
+void ktb_callchain_put_buffers(void);
+const struct ktb_callchain *ktb_callchain_begin(unsigned int max_stack,
+						unsigned long ip,
+						struct pt_regs *regs);
+void ktb_callchain_end(const struct ktb_callchain *chain);
+
+#endif /* _KTB_CALLCHAIN_H */

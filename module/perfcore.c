@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The perf core as an event source: kernel counters with an overflow handler of
+ * ours, for tracepoints without a native probe, those of modules included, and
+ * for every other perf event: counters, timers, breakpoints.
+ *
+ * A tracepoint, and what is to count everywhere, has one counter per online
+ * CPU; a counter for some threads alone has one per thread, which perf hands on
+ * to what they fork. All of process context is under ktb_lock.
+ */
+
+#include <linux/cpu.h>
+#include <linux/cpuhotplug.h>
+#include <linux/netlink.h>
+#include <linux/perf_event.h>
+#include <linux/pid.h>
+#include <linux/pid_namespace.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/trace_events.h>
+
+#include "perfcore.h"
+#include "session.h"
+#include "submit.h"
+#include "tracepoint.h"
+
+/* perf's default for kernel.perf_event_max_sample_rate. */
+#define KTB_PERF_FREQ_MAX	100000
+
+/**
+ * struct ktb_perf - the counters of an event
+ * @node: in the list of those that follow CPU hotplug
+ * @event: whose
+ * @attr: what they count
+ * @nr: number of counters
+ * @counter: by CPU, NULL for one that is not online; or one for each thread
+ */
+struct ktb_perf {
+	struct list_head node;
+	struct ktb_event *event;
+	struct perf_event_attr attr;
+	unsigned int nr;
+	struct ktb_perf_counter {
+		struct perf_event *event;
+		unsigned int incarnation;	/* of its CPU */
+	} counter[];
+};
+
+static LIST_HEAD(ktb_perfs);	/* ktb_lock */
+
+/* How often a CPU went offline: what was there before counts no more. */
+static DEFINE_PER_CPU(unsigned int, ktb_incarnation);
+static enum cpuhp_state ktb_perf_cpu_state;
+
+/*
+ * Called by perf when the event fires, up to NMI, with preemption disabled. A
+ * tracepoint brings its record, and perf's event count as the period.
+ */
+static void ktb_perf_overflow(struct perf_event *counter,
+			      struct perf_sample_data *data, struct pt_regs *regs)
+{
+	struct ktb_event *event = counter->overflow_handler_context;
+	const struct perf_raw_frag *frag = NULL;
+
+	if (event->perf->attr.type == PERF_TYPE_TRACEPOINT)
+		frag = &data->raw->frag;
+	ktb_event_submit(event, frag ? frag->data : NULL, frag ? frag->size : 0,
+			 data->period, instruction_pointer(regs), regs);
+}
+
+static int ktb_perf_counter_create(struct ktb_perf *perf,
+				   struct ktb_perf_counter *counter, int cpu,
+				   struct task_struct *task)
+{
+	struct perf_event *event;
+
+	event = perf_event_create_kernel_counter(&perf->attr, cpu, task,
+						 ktb_perf_overflow, perf->event);
+	if (IS_ERR(event))
+		return PTR_ERR(event);
+	counter->event = event;
+	if (cpu >= 0)
+		counter->incarnation = per_cpu(ktb_incarnation, cpu);
+	return 0;
+}
+
+static void ktb_perf_counter_release(struct ktb_perf_counter *counter)
+{
+	if (counter->event)
+		perf_event_release_kernel(counter->event);
+	counter->event = NULL;
+}
+
+static void ktb_perf_release(struct ktb_perf *perf)
+{
+	unsigned int i;
+
+	for (i = 0; i < perf->nr; i++)
+		ktb_perf_counter_release(&perf->counter[i]);
+}
+
+/*
+ * Give each online CPU its counter. A CPU that goes away meanwhile is no error:
+ * it may come back.
+ */
+static int ktb_perf_attach_cpus(struct ktb_perf *perf)
+{
+	int cpu, err;
+
+	for_each_online_cpu(cpu) {
+		if (perf->counter[cpu].event ||
+		    (perf->event->on_cpus && !cpumask_test_cpu(cpu, &perf->event->cpus)))
+			continue;
+		err = ktb_perf_counter_create(perf, &perf->counter[cpu], cpu, NULL);
+		if (err && err != -ENODEV)
+			return err;
+	}
+	return 0;
+}
+
+static int ktb_perf_attach_thread(struct ktb_perf *perf,
+				  struct ktb_perf_counter *counter, int nr)
+{
+	struct task_struct *task;
+	struct pid *pid;
+	int err = -ESRCH;
+
+	rcu_read_lock();
+	pid = get_pid(find_pid_ns(nr, &init_pid_ns));
+	rcu_read_unlock();
+	task = get_pid_task(pid, PIDTYPE_PID);
+	if (task) {
+		err = ktb_perf_counter_create(perf, counter, -1, task);
+		put_task_struct(task);
+	}
+	put_pid(pid);
+	return err;
+}
+
+/* A thread that has gone meanwhile is no error. */
+static int ktb_perf_attach_threads(struct ktb_perf *perf)
+{
+	unsigned int i = 0;
+	unsigned long nr;
+	int err;
+
+	for_each_set_bit(nr, perf->event->target->threads, PID_MAX_LIMIT) {
+		if (i == perf->nr)
+			break;
+		err = ktb_perf_attach_thread(perf, &perf->counter[i++], nr);
+		if (err && err != -ESRCH)
+			return err;
+	}
+	return 0;
+}
+
+static bool ktb_perf_is_per_cpu(const struct ktb_event *event,
+				const struct perf_event_attr *attr)
+{
+	return attr->type == PERF_TYPE_TRACEPOINT || !event->target;
+}
+
+static void ktb_perf_refuse(struct netlink_ext_ack *extack, int err)
+{
+	if (err == -ENOENT || err == -ENODEV)
+		NL_SET_ERR_MSG(extack,
+			       "perf-attr: this machine has no such event: without a hardware PMU take cpu-clock for cycles");
+	else if (err == -EOPNOTSUPP)
+		NL_SET_ERR_MSG(extack, "perf-attr: this event cannot be sampled");
+	else if (err == -ENOSPC || err == -EBUSY)
+		NL_SET_ERR_MSG(extack, "perf-attr: no counter or breakpoint is free");
+	else if (err == -ENOMEM)
+		NL_SET_ERR_MSG(extack, "out of memory");
+	else
+		NL_SET_ERR_MSG(extack, "perf refused the event");
+}
+
+static int ktb_perf_attach(struct ktb_event *event, struct netlink_ext_ack *extack)
+{
+	struct ktb_perf *perf = event->perf;
+	int err;
+
+	if (ktb_perf_is_per_cpu(event, &perf->attr)) {
+		err = ktb_perf_attach_cpus(perf);
+		if (!err)
+			list_add_tail(&perf->node, &ktb_perfs);
+	} else {
+		err = ktb_perf_attach_threads(perf);
+	}
+	if (err) {
+		ktb_perf_release(perf);
+		ktb_tracepoint_sync();
+		ktb_perf_refuse(extack, err);
+	}
+	return err;
+}
+
+static void ktb_perf_detach(struct ktb_event *event)
+{
+	list_del_init(&event->perf->node);
+	ktb_perf_release(event->perf);
+}
+
+static void ktb_perf_destroy(struct ktb_event *event)
+{
+	kvfree(event->perf);
+}
+
+static const struct ktb_source ktb_perf_source = {
+	.path		= KTB_PATH_PERF,
+	.attach		= ktb_perf_attach,
+	.detach		= ktb_perf_detach,
+	.destroy	= ktb_perf_destroy,
+};
+
+/*
+ * CPUs went off or came up: make their counters anew. Not from within hotplug:
+ * perf takes its locks outside of that of hotplug. A CPU that comes up counts
+ * from a moment later on.
+ */
+static void ktb_perf_follow_cpus(struct work_struct *work)
+{
+	struct ktb_perf_counter *counter;
+	struct ktb_perf *perf;
+	int cpu;
+
+	mutex_lock(&ktb_lock);
+	list_for_each_entry(perf, &ktb_perfs, node) {
+		for_each_possible_cpu(cpu) {
+			counter = &perf->counter[cpu];
+			if (counter->event && cpu_online(cpu) &&
+			    counter->incarnation == per_cpu(ktb_incarnation, cpu))
+				continue;
+			ktb_perf_counter_release(counter);
+		}
+		ktb_perf_attach_cpus(perf);
+	}
+	mutex_unlock(&ktb_lock);
+}
+
+static DECLARE_WORK(ktb_perf_cpu_work, ktb_perf_follow_cpus);
+
+static int ktb_perf_cpu_online(unsigned int cpu)
+{
+	schedule_work(&ktb_perf_cpu_work);
+	return 0;
+}
+
+static int ktb_perf_cpu_offline(unsigned int cpu)
+{
+	per_cpu(ktb_incarnation, cpu)++;
+	schedule_work(&ktb_perf_cpu_work);
+	return 0;
+}
+
+/* Only what is listed here counts; all else of an attr has to be zero. */
+static struct perf_event_attr ktb_perf_attr(const struct perf_event_attr *from)
+{
+	struct perf_event_attr attr = {
+		.type		= from->type,
+		.size		= sizeof(attr),
+		.config		= from->config,
+		.config1	= from->config1,
+		.config2	= from->config2,
+		.sample_period	= from->sample_period,
+		.freq		= from->freq,
+		.exclude_user	= from->exclude_user,
+		.exclude_kernel	= from->exclude_kernel,
+		.exclude_hv	= from->exclude_hv,
+		.exclude_idle	= from->exclude_idle,
+		.exclude_host	= from->exclude_host,
+		.exclude_guest	= from->exclude_guest,
+		.precise_ip	= from->precise_ip,
+		.bp_type	= from->bp_type,
+	};
+
+	return attr;
+}
+
+static int ktb_perf_check(const struct perf_event_attr *asked,
+			  struct netlink_ext_ack *extack)
+{
+	struct perf_event_attr known = ktb_perf_attr(asked);
+
+	if (memcmp(asked, &known, sizeof(known))) {
+		NL_SET_ERR_MSG(extack,
+			       "perf-attr: only type, config, period or frequency, breakpoint, exclusions and precision may be set");
+		return -EINVAL;
+	}
+	if (!asked->sample_period || (!asked->freq && asked->sample_period >> 63)) {
+		NL_SET_ERR_MSG(extack, "perf-attr: the period or frequency must be 1 or more");
+		return -EINVAL;
+	}
+	if (asked->freq && asked->sample_freq > KTB_PERF_FREQ_MAX) {
+		NL_SET_ERR_MSG(extack, "perf-attr: the limit is 100000 samples a second");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/**
+ * ktb_perfcore_prepare - let an event's hits come from the perf core
+ * @event: the event; target and CPUs are set
+ * @attr: what fires, NULL for the tracepoint with the event's type
+ * @extack: takes the reason of a refusal
+ *
+ * Sets the event's source; nothing fires yet.
+ *
+ * Return: 0, or
+ * * -EINVAL - @attr asks for what cannot be had
+ * * -ENOMEM - out of memory
+ */
+int ktb_perfcore_prepare(struct ktb_event *event, const struct perf_event_attr *attr,
+			 struct netlink_ext_ack *extack)
+{
+	const struct perf_event_attr tracepoint = {
+		.type		= PERF_TYPE_TRACEPOINT,
+		.size		= sizeof(tracepoint),
+		.config		= event->type,
+		.sample_period	= 1,
+	};
+	unsigned int nr = nr_cpu_ids;
+	struct ktb_perf *perf;
+	int err = attr ? ktb_perf_check(attr, extack) : 0;
+
+	if (err)
+		return err;
+	attr = attr ?: &tracepoint;
+	if (!ktb_perf_is_per_cpu(event, attr))
+		nr = bitmap_weight(event->target->threads, PID_MAX_LIMIT);
+
+	perf = kvzalloc(struct_size(perf, counter, nr), GFP_KERNEL_ACCOUNT);
+	if (!perf) {
+		NL_SET_ERR_MSG(extack, "out of memory");
+		return -ENOMEM;
+	}
+	INIT_LIST_HEAD(&perf->node);
+	perf->event = event;
+	perf->nr = nr;
+	perf->attr = *attr;
+	perf->attr.sample_type = PERF_SAMPLE_PERIOD;
+	if (attr->type == PERF_TYPE_TRACEPOINT)
+		perf->attr.sample_type |= PERF_SAMPLE_RAW;
+	if (!ktb_perf_is_per_cpu(event, attr))
+		perf->attr.inherit = event->target->asked.inherit;
+	event->perf = perf;
+	event->source = &ktb_perf_source;
+	return 0;
+}
+
+/**
+ * ktb_perfcore_init - follow CPU hotplug
+ *
+ * Return: 0 or an error of the hotplug core.
+ */
+int ktb_perfcore_init(void)
+{
+	int state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "ktrace_bridge:perf",
+					      ktb_perf_cpu_online,
+					      ktb_perf_cpu_offline);
+
+	if (state < 0)
+		return state;
+	ktb_perf_cpu_state = state;
+	return 0;
+}
+
+/** ktb_perfcore_exit - stop following CPU hotplug; no session is there */
+void ktb_perfcore_exit(void)
+{
+	cpuhp_remove_state_nocalls(ktb_perf_cpu_state);
+	cancel_work_sync(&ktb_perf_cpu_work);
+}
