@@ -122,9 +122,21 @@ static inline void ktb_synchronize_probes(void)
 
 /* 6.16 tells sched_process_exit whether it is the last thread of its group. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
-#define KTB_EXIT_PROTO(task)	struct task_struct *task, bool group_dead
+#define KTB_EXIT_PROTO		struct task_struct *task, bool group_dead
 #else
-#define KTB_EXIT_PROTO(task)	struct task_struct *task
+#define KTB_EXIT_PROTO		struct task_struct *task
+#endif
+
+/*
+ * 6.14 hung fprobe on the function graph tracer: its handlers take other
+ * registers, and it needs no pool of calls.
+ */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
+#define KTB_FPROBE_REGS		struct ftrace_regs
+#define ktb_fprobe_set_calls(fprobe, nr)	do { } while (0)
+#else
+#define KTB_FPROBE_REGS		struct pt_regs
+#define ktb_fprobe_set_calls(fprobe, nr)	((fprobe)->nr_maxactive = (nr))
 #endif
 
 #endif /* _KTB_COMPAT_H */

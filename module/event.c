@@ -120,16 +120,22 @@ static int ktb_event_set_cpus(struct ktb_event *event, const char *list,
 	return 0;
 }
 
-/* What fires: a perf event as described, or the tracepoint of the name. */
+/* What fires: functions, a perf event, or else the tracepoint of the name. */
 static int ktb_event_set_source(struct ktb_event *event,
-				const struct perf_event_attr *attr,
+				const struct ktb_event_options *options,
 				struct netlink_ext_ack *extack)
 {
-	int err = attr ? 0 : ktb_tracepoint_resolve(event, extack);
+	const struct ktb_function_options *function = &options->function;
+	int err;
 
+	if (function->nr && function->graph)
+		return ktb_graph_prepare(event, function, extack);
+	if (function->nr)
+		return ktb_function_prepare(event, function, extack);
+	err = options->attr ? 0 : ktb_tracepoint_resolve(event, extack);
 	if (err || event->source)
 		return err;
-	return ktb_perfcore_prepare(event, attr, extack);
+	return ktb_perfcore_prepare(event, options->attr, extack);
 }
 
 static void ktb_event_free(struct ktb_event *event)
@@ -200,7 +206,7 @@ struct ktb_event *ktb_event_attach(struct ktb_session *session,
 	}
 	err = ktb_event_set_target(event, &options->target, extack) ?:
 	      ktb_event_set_cpus(event, options->cpus, extack) ?:
-	      ktb_event_set_source(event, options->attr, extack);
+	      ktb_event_set_source(event, options, extack);
 	if (err)
 		goto err_free;
 
@@ -298,6 +304,7 @@ void ktb_ledger_add(struct ktb_ledger *ledger, const struct ktb_event_cpu *cpu)
 	ledger->lost_big += local_read(&cpu->lost_big);
 	ledger->lost_recursion += local_read(&cpu->lost_recursion);
 	ledger->count += hits + local_read(&cpu->extra);
+	ledger->throttled += local_read(&cpu->throttled);
 }
 
 /**
@@ -310,9 +317,16 @@ void ktb_ledger_add(struct ktb_ledger *ledger, const struct ktb_event_cpu *cpu)
  */
 void ktb_event_ledger(const struct ktb_event *event, struct ktb_ledger *ledger)
 {
+	unsigned long missed;
 	int cpu;
 
 	*ledger = (struct ktb_ledger) {};
 	for_each_possible_cpu(cpu)
 		ktb_ledger_add(ledger, per_cpu_ptr(event->cpu, cpu));
+	if (event->source->missed) {
+		missed = event->source->missed(event);
+		ledger->hits += missed;
+		ledger->count += missed;
+		ledger->lost_recursion += missed;
+	}
 }

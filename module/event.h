@@ -10,6 +10,8 @@
 #include <asm/local.h>
 
 struct ktb_event;
+struct ktb_function;
+struct ktb_graph;
 struct ktb_native;
 struct ktb_perf;
 struct ktb_ring;
@@ -34,6 +36,8 @@ struct tracepoint;
  * @lost_recursion: hits inside our own work on another hit of the same context
  * @extra: perf's event count of the hits, beyond 1 each
  * @since: hits since the last sample
+ * @throttled: how often perf throttled it
+ * @is_throttled: it is now
  */
 struct ktb_event_cpu {
 	struct ktb_ring *ring;
@@ -46,6 +50,8 @@ struct ktb_event_cpu {
 	local_t lost_recursion;
 	local_t extra;
 	local_t since;
+	local_t throttled;
+	bool is_throttled;
 };
 
 /* What a hit has to pass before a record is begun; 0 is the direct path. */
@@ -62,6 +68,7 @@ enum ktb_event_mode {
  * @path: what to call it
  * @attach: make it fire; hits may come before this returns. 0 or an error
  * @detach: let it fire no more; the last hit may last until ktb_source_sync()
+ * @missed: calls that it could not follow, lost hits; optional
  * @destroy: after that, free what it has in @event; optional
  *
  * Process context, under ktb_lock.
@@ -70,6 +77,7 @@ struct ktb_source {
 	enum ktb_path path;
 	int (*attach)(struct ktb_event *event, struct netlink_ext_ack *extack);
 	void (*detach)(struct ktb_event *event);
+	unsigned long (*missed)(const struct ktb_event *event);
 	void (*destroy)(struct ktb_event *event);
 };
 
@@ -93,6 +101,8 @@ struct ktb_source {
  * @native: the probe of a native tracepoint
  * @tp: the tracepoint it hangs on
  * @perf: the counters of a perf event
+ * @function: the hook on functions
+ * @graph: the hooks on their returns
  * @cpus: where hits are taken, with KTB_EVENT_ON_CPUS
  * @on_cpus: whether @cpus counts
  * @enabled: as asked for; the session may be disabled nevertheless
@@ -114,6 +124,8 @@ struct ktb_event {
 	const struct ktb_native *native;
 	struct tracepoint *tp;
 	struct ktb_perf *perf;
+	struct ktb_function *function;
+	struct ktb_graph *graph;
 	cpumask_t cpus;
 	bool on_cpus;
 	bool enabled;
@@ -131,6 +143,7 @@ struct ktb_event {
  * @lost_big: likewise
  * @lost_recursion: likewise
  * @count: perf's event count, over all hits
+ * @throttled: how often perf throttled it
  */
 struct ktb_ledger {
 	u64 hits;
@@ -141,6 +154,7 @@ struct ktb_ledger {
 	u64 lost_big;
 	u64 lost_recursion;
 	u64 count;
+	u64 throttled;
 };
 
 void ktb_ledger_add(struct ktb_ledger *ledger, const struct ktb_event_cpu *cpu);

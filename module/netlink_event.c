@@ -11,7 +11,7 @@
 #include "tracepoint.h"
 
 /* Upper bound of what one ledger takes in a message. */
-#define KTB_NL_LEDGER_SIZE	128
+#define KTB_NL_LEDGER_SIZE	144
 
 static int ktb_nl_put_ledger(struct sk_buff *skb, int attr, int cpu,
 			     const struct ktb_ledger *ledger)
@@ -28,7 +28,9 @@ static int ktb_nl_put_ledger(struct sk_buff *skb, int attr, int cpu,
 	    ktb_nl_put_u64(skb, KTB_A_LEDGER_LOST_FULL, ledger->lost_full) ||
 	    ktb_nl_put_u64(skb, KTB_A_LEDGER_LOST_BIG, ledger->lost_big) ||
 	    ktb_nl_put_u64(skb, KTB_A_LEDGER_LOST_RECURSION, ledger->lost_recursion) ||
-	    ktb_nl_put_u64(skb, KTB_A_LEDGER_COUNT, ledger->count)) {
+	    ktb_nl_put_u64(skb, KTB_A_LEDGER_COUNT, ledger->count) ||
+	    (ledger->throttled &&
+	     ktb_nl_put_u64(skb, KTB_A_LEDGER_THROTTLED, ledger->throttled))) {
 		nla_nest_cancel(skb, nest);
 		return -EMSGSIZE;
 	}
@@ -182,6 +184,39 @@ static int ktb_nl_perf_attr(const struct nlattr *nla, struct perf_event_attr *at
 	return 0;
 }
 
+/* The names are those of the message. */
+static int ktb_nl_function_options(struct genl_info *info,
+				   struct ktb_function_options *function)
+{
+	const struct nlattr *attr;
+	int left;
+
+	nla_for_each_attr(attr, genlmsg_data(info->genlhdr),
+			  genlmsg_len(info->genlhdr), left) {
+		if (nla_type(attr) != KTB_A_EVENT_FUNCTION)
+			continue;
+		if (function->nr == KTB_FUNCTIONS_MAX) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr,
+					    "function: the limit is 1024 names or globs per event");
+			return -EINVAL;
+		}
+		if (!function->names)
+			function->names = kvcalloc(KTB_FUNCTIONS_MAX, sizeof(*function->names),
+						   GFP_KERNEL);
+		if (!function->names) {
+			GENL_SET_ERR_MSG(info, "out of memory");
+			return -ENOMEM;
+		}
+		function->names[function->nr++] = nla_data(attr);
+	}
+	function->graph = nla_get_flag(info->attrs[KTB_A_EVENT_GRAPH]);
+	if (function->graph && !function->nr) {
+		GENL_SET_ERR_MSG(info, "graph: needs a function");
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /* @attr is where @options->attr may point to. */
 static int ktb_nl_event_options(struct genl_info *info,
 				struct ktb_event_options *options,
@@ -214,7 +249,8 @@ static int ktb_nl_event_options(struct genl_info *info,
 		if (err)
 			return err;
 	}
-	return ktb_nl_target_options(info, &options->target);
+	return ktb_nl_target_options(info, &options->target) ?:
+	       ktb_nl_function_options(info, &options->function);
 }
 
 static struct ktb_session *ktb_nl_event_session(struct genl_info *info)
@@ -264,11 +300,13 @@ static int ktb_nl_event_attach(struct sk_buff *reply, struct genl_info *info)
 		return PTR_ERR(session);
 	err = ktb_nl_event_options(info, &options, &attr);
 	if (err)
-		return err;
+		goto out;
 	event = ktb_event_attach(session, &options, info->extack);
-	if (IS_ERR(event))
-		return PTR_ERR(event);
-	return ktb_nl_put_event(reply, event, false, &cpu);
+	err = IS_ERR(event) ? PTR_ERR(event) :
+			      ktb_nl_put_event(reply, event, false, &cpu);
+out:
+	kvfree(options.function.names);
+	return err;
 }
 
 static int ktb_nl_event_detach(struct sk_buff *reply, struct genl_info *info)

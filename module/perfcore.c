@@ -52,6 +52,9 @@ static LIST_HEAD(ktb_perfs);	/* ktb_lock */
 static DEFINE_PER_CPU(unsigned int, ktb_incarnation);
 static enum cpuhp_state ktb_perf_cpu_state;
 
+/* perf's mark, in hw.interrupts, of an event it throttles after this overflow. */
+#define KTB_PERF_THROTTLED	(~0ULL)
+
 /*
  * Called by perf when the event fires, up to NMI, with preemption disabled. A
  * tracepoint brings its record, and perf's event count as the period.
@@ -62,10 +65,14 @@ static void ktb_perf_overflow(struct perf_event *counter,
 	struct ktb_event *event = counter->overflow_handler_context;
 	const struct perf_raw_frag *frag = NULL;
 
+	if (this_cpu_ptr(event->cpu)->is_throttled)
+		ktb_event_throttle(event, false);
 	if (event->perf->attr.type == PERF_TYPE_TRACEPOINT)
 		frag = &data->raw->frag;
 	ktb_event_submit(event, frag ? frag->data : NULL, frag ? frag->size : 0,
 			 data->period, instruction_pointer(regs), regs);
+	if (counter->hw.interrupts == KTB_PERF_THROTTLED)
+		ktb_event_throttle(event, true);
 }
 
 static int ktb_perf_counter_create(struct ktb_perf *perf,

@@ -12,6 +12,7 @@
 #include <uapi/linux/ktrace_bridge.h>
 
 #include "event.h"
+#include "function.h"
 #include "ring.h"
 #include "target.h"
 
@@ -131,6 +132,7 @@ struct ktb_session_options {
  * @target: only hits of these threads, if it names any
  * @cpus: only hits on these CPUs, NULL for all
  * @attr: the perf event that fires, NULL for the tracepoint of @name
+ * @function: the functions that fire, if it names any
  */
 struct ktb_event_options {
 	const char *name;
@@ -139,6 +141,7 @@ struct ktb_event_options {
 	struct ktb_target_options target;
 	const char *cpus;
 	const struct perf_event_attr *attr;
+	struct ktb_function_options function;
 };
 
 /* What happens to sessions, for whom it concerns. */

@@ -11,11 +11,8 @@
 #include "submit.h"
 #include "target.h"
 
-/* A PERF_RECORD_LOST, with the sample_id that KTB_SAMPLE_TYPE asks for. */
-struct ktb_lost {
-	struct perf_event_header header;
-	u64 id;
-	u64 lost;
+/* The sample_id at the end of other records that KTB_SAMPLE_TYPE asks for. */
+struct ktb_sample_id {
 	u32 pid;
 	u32 tid;
 	u64 time;
@@ -23,6 +20,34 @@ struct ktb_lost {
 	u32 reserved;
 	u64 identifier;
 };
+
+/* A PERF_RECORD_LOST. */
+struct ktb_lost {
+	struct perf_event_header header;
+	u64 id;
+	u64 lost;
+	struct ktb_sample_id sample_id;
+};
+
+/* A PERF_RECORD_THROTTLE or PERF_RECORD_UNTHROTTLE. */
+struct ktb_throttle {
+	struct perf_event_header header;
+	u64 time;
+	u64 id;
+	u64 stream_id;
+	struct ktb_sample_id sample_id;
+};
+
+static struct ktb_sample_id ktb_sample_id(u64 id, const struct ktb_ring *ring)
+{
+	return (struct ktb_sample_id) {
+		.pid		= current->tgid,
+		.tid		= current->pid,
+		.time		= ktime_get_mono_fast_ns(),
+		.cpu		= ring->cpu,
+		.identifier	= id,
+	};
+}
 
 /*
  * What runs: on PREEMPT_RT softirqs run in threads, which do not nest in a task
@@ -130,11 +155,7 @@ static bool ktb_lost_write(struct ktb_ring *ring, u64 id, u8 context)
 		.header.size	= sizeof(*record),
 		.id		= id,
 		.lost		= lost,
-		.pid		= current->tgid,
-		.tid		= current->pid,
-		.time		= ktime_get_mono_fast_ns(),
-		.cpu		= ring->cpu,
-		.identifier	= id,
+		.sample_id	= ktb_sample_id(id, ring),
 	};
 	ktb_ring_commit(ring, context);
 	return true;
@@ -239,6 +260,59 @@ struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 void ktb_event_end_slow(struct ktb_ring *ring)
 {
 	ktb_ring_commit(ring, ktb_context());
+}
+
+/**
+ * ktb_event_recursed - a hit inside the work on another, of the same context
+ * @event: the event
+ *
+ * Any context.
+ */
+void ktb_event_recursed(struct ktb_event *event)
+{
+	struct ktb_event_cpu *ec;
+
+	if (READ_ONCE(event->mode) & KTB_EVENT_DISABLED)
+		return;
+	preempt_disable_notrace();
+	ec = this_cpu_ptr(event->cpu);
+	local_inc(&ec->hits);
+	ktb_event_lose(ec, &ec->lost_recursion);
+	preempt_enable_notrace();
+}
+
+/**
+ * ktb_event_throttle - perf throttles the event, or does so no more
+ * @event: the event
+ * @throttle: which
+ *
+ * States it in the stream, as perf does, where there is room. Any context,
+ * preemption disabled.
+ */
+void ktb_event_throttle(struct ktb_event *event, bool throttle)
+{
+	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
+	u8 context = ktb_context();
+	struct ktb_throttle *record;
+	void *room;
+
+	ec->is_throttled = throttle;
+	if (throttle)
+		local_inc(&ec->throttled);
+	if (ec->ring == &ktb_ring_none || ec->ring->busy & context ||
+	    !ktb_ring_begin(ec->ring, sizeof(*record), context, &room))
+		return;
+	record = room;
+	*record = (struct ktb_throttle) {
+		.header.type	= throttle ? PERF_RECORD_THROTTLE : PERF_RECORD_UNTHROTTLE,
+		.header.size	= sizeof(*record),
+		.time		= ktime_get_mono_fast_ns(),
+		.id		= event->id,
+		.stream_id	= event->id,
+		.sample_id	= ktb_sample_id(event->id, ec->ring),
+	};
+	record->sample_id.time = record->time;
+	ktb_ring_commit(ec->ring, context);
 }
 
 /**

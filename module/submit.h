@@ -66,6 +66,8 @@ bool ktb_event_admit(struct ktb_event *event, u64 count);
 struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 				    unsigned int size, unsigned long ip);
 void ktb_event_end_slow(struct ktb_ring *ring);
+void ktb_event_recursed(struct ktb_event *event);
+void ktb_event_throttle(struct ktb_event *event, bool throttle);
 void ktb_event_submit(struct ktb_event *event, const void *raw, unsigned int size,
 		      u64 count, unsigned long ip, struct pt_regs *regs);
 

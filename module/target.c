@@ -48,7 +48,7 @@ static notrace void ktb_target_exec(void *data, struct task_struct *task,
 		set_bit(task->pid, target->threads);
 }
 
-static notrace void ktb_target_exit(void *data, KTB_EXIT_PROTO(task))
+static notrace void ktb_target_exit(void *data, KTB_EXIT_PROTO)
 {
 	bool last = !atomic_read(&task->signal->live);
 	struct ktb_target *target = data;

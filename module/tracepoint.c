@@ -98,7 +98,7 @@ int ktb_tracepoint_resolve(struct ktb_event *event, struct netlink_ext_ack *exta
 	if (err == -EINVAL)
 		NL_SET_ERR_MSG(extack, "name: an event is named system:event");
 	else if (err)
-		NL_SET_ERR_MSG(extack, "name: this kernel has no such event, or none that can be attached");
+		NL_SET_ERR_MSG(extack, "name: this kernel has no such event to attach");
 	if (err || !event->tp)
 		return err;
 	event->native = ktb_native_find(event->name);

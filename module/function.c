@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Calls of kernel functions, at their begin: a ftrace_ops with a filter. The
+ * record is that of ftrace:function. Process context, under ktb_lock, but for
+ * the hit itself.
+ */
+
+#include <linux/ftrace.h>
+#include <linux/netlink.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/trace_recursion.h>
+
+#include "function.h"
+#include "session.h"
+#include "submit.h"
+
+/* The id of ftrace:function, TRACE_FN of the kernel's enum trace_type. */
+#define KTB_TYPE_FUNCTION	1
+
+/* The record, struct ftrace_entry of the kernel. */
+struct ktb_function_entry {
+	struct trace_entry ent;
+	unsigned long ip;
+	unsigned long parent_ip;
+};
+
+/**
+ * struct ktb_function - the hook of an event
+ * @ops: with the filter
+ * @event: whose
+ */
+struct ktb_function {
+	struct ftrace_ops ops;
+	struct ktb_event *event;
+};
+
+static __always_inline void ktb_function_record(struct ktb_event *event,
+						unsigned long ip,
+						unsigned long parent_ip)
+{
+	struct ktb_function_entry *entry;
+	struct ktb_hit hit;
+
+	if (unlikely(data_race(event->mode)) && !ktb_event_admit(event, 1))
+		return;
+	hit = ktb_event_begin(event, sizeof(*entry));
+	if (!hit.sample)
+		return;
+	hit.sample->ip = ip;
+	entry = hit.entry;
+	entry->ip = ip;
+	entry->parent_ip = parent_ip;
+	ktb_event_end(hit);
+}
+
+/*
+ * Any context, wherever a function may be called: what this calls may be
+ * traced, and comes back here; then ftrace's own guard ends it.
+ */
+static notrace void ktb_function_hit(unsigned long ip, unsigned long parent_ip,
+				     struct ftrace_ops *ops, struct ftrace_regs *fregs)
+{
+	struct ktb_function *function = container_of(ops, struct ktb_function, ops);
+	int bit = ftrace_test_recursion_trylock(ip, parent_ip);
+
+	if (bit < 0) {
+		ktb_event_recursed(function->event);
+		return;
+	}
+	ktb_function_record(function->event, ip, parent_ip);
+	ftrace_test_recursion_unlock(bit);
+}
+
+/* ftrace writes to the string it is given. */
+static int ktb_function_add(struct ftrace_ops *ops, const char *name)
+{
+	bool out = name[0] == '!';
+	char *glob = kstrdup(name + out, GFP_KERNEL);
+	int err;
+
+	if (!glob)
+		return -ENOMEM;
+	if (out)
+		err = ftrace_set_notrace(ops, glob, strlen(glob), 0);
+	else
+		err = ftrace_set_filter(ops, glob, strlen(glob), 0);
+	kfree(glob);
+	return err;
+}
+
+static int ktb_function_attach(struct ktb_event *event, struct netlink_ext_ack *extack)
+{
+	int err = register_ftrace_function(&event->function->ops);
+
+	if (err)
+		NL_SET_ERR_MSG(extack, "function: ftrace refused the hook");
+	return err;
+}
+
+/* Waits until no function is in the hook any more. */
+static void ktb_function_detach(struct ktb_event *event)
+{
+	unregister_ftrace_function(&event->function->ops);
+}
+
+static void ktb_function_destroy(struct ktb_event *event)
+{
+	ftrace_free_filter(&event->function->ops);
+	kfree(event->function);
+}
+
+static const struct ktb_source ktb_function_source = {
+	.path		= KTB_PATH_FUNCTION,
+	.attach		= ktb_function_attach,
+	.detach		= ktb_function_detach,
+	.destroy	= ktb_function_destroy,
+};
+
+/**
+ * ktb_function_prepare - let an event's hits be calls of functions
+ * @event: the event
+ * @options: which functions
+ * @extack: takes the reason of a refusal
+ *
+ * Sets the event's source; nothing fires yet.
+ *
+ * Return: 0, or
+ * * -EINVAL - a glob without a function that can be traced
+ * * -ENOMEM - out of memory
+ */
+int ktb_function_prepare(struct ktb_event *event,
+			 const struct ktb_function_options *options,
+			 struct netlink_ext_ack *extack)
+{
+	struct ktb_function *function = kzalloc(sizeof(*function), GFP_KERNEL_ACCOUNT);
+	unsigned int i;
+	int err = 0;
+
+	if (!function) {
+		NL_SET_ERR_MSG(extack, "out of memory");
+		return -ENOMEM;
+	}
+	function->ops.func = ktb_function_hit;
+	function->event = event;
+	for (i = 0; i < options->nr && !err; i++)
+		err = ktb_function_add(&function->ops, options->names[i]);
+	if (err) {
+		if (err == -ENOMEM)
+			NL_SET_ERR_MSG(extack, "out of memory");
+		else
+			NL_SET_ERR_MSG(extack, "function: no function of this name can be traced");
+		ftrace_free_filter(&function->ops);
+		kfree(function);
+		return err;
+	}
+	event->function = function;
+	event->type = KTB_TYPE_FUNCTION;
+	event->source = &ktb_function_source;
+	return 0;
+}

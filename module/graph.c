@@ -1,0 +1,380 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Calls of kernel functions, at their return: with depth and times, the record
+ * of ftrace:funcgraph_exit. Through fprobe, or where the kernel has none (6.1),
+ * one kretprobe per function. Process context, under ktb_lock, but for the
+ * hits.
+ */
+
+#include <linux/fprobe.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/netlink.h>
+#include <linux/slab.h>
+#include <linux/tracepoint.h>
+#include <linux/vmalloc.h>
+
+#include "compat.h"
+#include "function.h"
+#include "session.h"
+#include "submit.h"
+#include "tracepoint.h"
+
+/* The id of ftrace:funcgraph_exit, TRACE_GRAPH_RET of enum trace_type. */
+#define KTB_TYPE_GRAPH		10
+
+/* Calls that can be under way at once, in all tasks, for each function. */
+#define KTB_GRAPH_CALLS		512
+
+/* The record, struct ftrace_graph_ret_entry of the kernel. */
+struct ktb_graph_entry {
+	struct trace_entry ent;
+	unsigned long func;
+#ifdef CONFIG_FUNCTION_GRAPH_RETVAL
+	unsigned long retval;
+#endif
+	int depth;
+	unsigned int overrun;
+	u64 calltime;
+	u64 rettime;
+};
+
+/**
+ * struct ktb_graph_call - a call under way
+ * @time: when it began
+ * @depth: calls of the same task around it
+ */
+struct ktb_graph_call {
+	u64 time;
+	unsigned int depth;
+};
+
+#ifndef CONFIG_FPROBE
+struct ktb_graph_probe {
+	struct kretprobe kretprobe;
+	struct ktb_graph *graph;
+};
+#endif
+
+/**
+ * struct ktb_graph - the hooks of an event
+ * @event: whose
+ * @depth: by thread number, the calls under way; behind them by CPU, for the
+ *	idle tasks, which share the number 0
+ * @fork: the tracepoint that says that a number is given to a new thread
+ * @nr: number of functions
+ * @names: theirs
+ * @fprobe: hook on all of them
+ * @probe: or one on each
+ */
+struct ktb_graph {
+	struct ktb_event *event;
+	u8 *depth;
+	struct tracepoint *fork;
+	unsigned int nr;
+	const char **names;
+#ifdef CONFIG_FPROBE
+	struct fprobe fprobe;
+#else
+	struct ktb_graph_probe *probe;
+#endif
+};
+
+static __always_inline u8 *ktb_graph_depth(struct ktb_graph *graph)
+{
+	if (likely(current->pid))
+		return &graph->depth[current->pid];
+	return &graph->depth[PID_MAX_LIMIT + raw_smp_processor_id()];
+}
+
+/*
+ * Both run wherever the function may be called, with preemption disabled and
+ * guarded against recursion by who calls them. An interrupt's calls come back
+ * before the interrupted ones: the count needs no more than to be kept.
+ */
+
+static __always_inline void ktb_graph_begin(struct ktb_graph *graph,
+					    struct ktb_graph_call *call)
+{
+	u8 *depth = ktb_graph_depth(graph);
+
+	call->depth = READ_ONCE(*depth);
+	WRITE_ONCE(*depth, call->depth + 1);
+	call->time = ktime_get_mono_fast_ns();
+}
+
+static __always_inline void ktb_graph_end(struct ktb_graph *graph,
+					  const struct ktb_graph_call *call,
+					  unsigned long func)
+{
+	struct ktb_event *event = graph->event;
+	struct ktb_graph_entry *entry;
+	struct ktb_hit hit;
+
+	WRITE_ONCE(*ktb_graph_depth(graph), call->depth);
+	if (unlikely(data_race(event->mode)) && !ktb_event_admit(event, 1))
+		return;
+	hit = ktb_event_begin(event, sizeof(*entry));
+	if (!hit.sample)
+		return;
+	hit.sample->ip = func;
+	entry = hit.entry;
+	entry->func = func;
+#ifdef CONFIG_FUNCTION_GRAPH_RETVAL
+	entry->retval = 0;
+#endif
+	entry->depth = call->depth;
+	entry->overrun = 0;
+	entry->calltime = call->time;
+	entry->rettime = hit.sample->time;
+	ktb_event_end(hit);
+}
+
+/* A thread may have ended inside a traced function: its number begins anew. */
+static notrace void ktb_graph_fork(void *data, struct task_struct *parent,
+				   struct task_struct *child)
+{
+	struct ktb_graph *graph = data;
+
+	WRITE_ONCE(graph->depth[child->pid], 0);
+}
+
+#ifdef CONFIG_FPROBE
+static notrace int ktb_graph_entry_handler(struct fprobe *fprobe, unsigned long ip,
+					   unsigned long ret_ip, KTB_FPROBE_REGS *regs,
+					   void *data)
+{
+	struct ktb_graph *graph = container_of(fprobe, struct ktb_graph, fprobe);
+
+	preempt_disable_notrace();
+	ktb_graph_begin(graph, data);
+	preempt_enable_notrace();
+	return 0;
+}
+
+static notrace void ktb_graph_exit_handler(struct fprobe *fprobe, unsigned long ip,
+					   unsigned long ret_ip, KTB_FPROBE_REGS *regs,
+					   void *data)
+{
+	struct ktb_graph *graph = container_of(fprobe, struct ktb_graph, fprobe);
+
+	preempt_disable_notrace();
+	ktb_graph_end(graph, data, ip);
+	preempt_enable_notrace();
+}
+
+static int ktb_graph_hook(struct ktb_graph *graph)
+{
+	graph->fprobe = (struct fprobe) {
+		.entry_handler		= ktb_graph_entry_handler,
+		.exit_handler		= ktb_graph_exit_handler,
+		.entry_data_size	= sizeof(struct ktb_graph_call),
+	};
+	ktb_fprobe_set_calls(&graph->fprobe, KTB_GRAPH_CALLS);
+	return register_fprobe_syms(&graph->fprobe, graph->names, graph->nr);
+}
+
+static void ktb_graph_unhook(struct ktb_graph *graph)
+{
+	unregister_fprobe(&graph->fprobe);
+}
+
+static unsigned long ktb_graph_missed(const struct ktb_event *event)
+{
+	return event->graph->fprobe.nmissed;
+}
+#else
+static notrace int ktb_graph_entry_handler(struct kretprobe_instance *instance,
+					   struct pt_regs *regs)
+{
+	struct kretprobe *kretprobe = get_kretprobe(instance);
+
+	if (!kretprobe)
+		return 1;
+	ktb_graph_begin(container_of(kretprobe, struct ktb_graph_probe, kretprobe)->graph,
+			(void *)instance->data);
+	return 0;
+}
+NOKPROBE_SYMBOL(ktb_graph_entry_handler);
+
+static notrace int ktb_graph_exit_handler(struct kretprobe_instance *instance,
+					  struct pt_regs *regs)
+{
+	struct kretprobe *kretprobe = get_kretprobe(instance);
+
+	if (kretprobe)
+		ktb_graph_end(container_of(kretprobe, struct ktb_graph_probe, kretprobe)->graph,
+			      (void *)instance->data, (unsigned long)kretprobe->kp.addr);
+	return 0;
+}
+NOKPROBE_SYMBOL(ktb_graph_exit_handler);
+
+/* Waits until no function is in any of them any more, once for all. */
+static void ktb_graph_unhook_first(struct ktb_graph *graph, unsigned int nr)
+{
+	while (nr--)
+		unregister_kretprobe(&graph->probe[nr].kretprobe);
+}
+
+static int ktb_graph_hook(struct ktb_graph *graph)
+{
+	unsigned int i;
+	int err;
+
+	graph->probe = kvcalloc(graph->nr, sizeof(*graph->probe), GFP_KERNEL_ACCOUNT);
+	if (!graph->probe)
+		return -ENOMEM;
+	for (i = 0; i < graph->nr; i++) {
+		graph->probe[i].graph = graph;
+		graph->probe[i].kretprobe = (struct kretprobe) {
+			.kp.symbol_name	= graph->names[i],
+			.entry_handler	= ktb_graph_entry_handler,
+			.handler	= ktb_graph_exit_handler,
+			.data_size	= sizeof(struct ktb_graph_call),
+			.maxactive	= KTB_GRAPH_CALLS,
+		};
+		err = register_kretprobe(&graph->probe[i].kretprobe);
+		if (err) {
+			ktb_graph_unhook_first(graph, i);
+			return err;
+		}
+	}
+	return 0;
+}
+
+static void ktb_graph_unhook(struct ktb_graph *graph)
+{
+	ktb_graph_unhook_first(graph, graph->nr);
+}
+
+static unsigned long ktb_graph_missed(const struct ktb_event *event)
+{
+	const struct ktb_graph *graph = event->graph;
+	unsigned long missed = 0;
+	unsigned int i;
+
+	for (i = 0; graph->probe && i < graph->nr; i++)
+		missed += graph->probe[i].kretprobe.nmissed;
+	return missed;
+}
+#endif
+
+static int ktb_graph_attach(struct ktb_event *event, struct netlink_ext_ack *extack)
+{
+	struct ktb_graph *graph = event->graph;
+	int err = tracepoint_probe_register(graph->fork, ktb_graph_fork, graph);
+
+	if (err) {
+		NL_SET_ERR_MSG(extack, "the kernel refused the probe that follows forks");
+		return err;
+	}
+	err = ktb_graph_hook(graph);
+	if (!err)
+		return 0;
+	tracepoint_probe_unregister(graph->fork, ktb_graph_fork, graph);
+	ktb_tracepoint_sync();
+	if (err == -ENOMEM)
+		NL_SET_ERR_MSG(extack, "out of memory");
+	else
+		NL_SET_ERR_MSG(extack, "function: there is none of this name whose return can be traced");
+	return err;
+}
+
+static void ktb_graph_detach(struct ktb_event *event)
+{
+	ktb_graph_unhook(event->graph);
+	tracepoint_probe_unregister(event->graph->fork, ktb_graph_fork, event->graph);
+}
+
+static void ktb_graph_free(struct ktb_graph *graph)
+{
+	unsigned int i;
+
+	for (i = 0; graph->names && i < graph->nr; i++)
+		kfree(graph->names[i]);
+	kvfree(graph->names);
+#ifndef CONFIG_FPROBE
+	kvfree(graph->probe);
+#endif
+	vfree(graph->depth);
+	kfree(graph);
+}
+
+static void ktb_graph_destroy(struct ktb_event *event)
+{
+	ktb_graph_free(event->graph);
+}
+
+static const struct ktb_source ktb_graph_source = {
+	.path		= KTB_PATH_FUNCTION,
+	.attach		= ktb_graph_attach,
+	.detach		= ktb_graph_detach,
+	.missed		= ktb_graph_missed,
+	.destroy	= ktb_graph_destroy,
+};
+
+static int ktb_graph_copy_names(struct ktb_graph *graph,
+				const struct ktb_function_options *options)
+{
+	graph->names = kvcalloc(options->nr, sizeof(*graph->names), GFP_KERNEL_ACCOUNT);
+	if (!graph->names)
+		return -ENOMEM;
+	for (graph->nr = 0; graph->nr < options->nr; graph->nr++) {
+		graph->names[graph->nr] = kstrdup(options->names[graph->nr],
+						  GFP_KERNEL_ACCOUNT);
+		if (!graph->names[graph->nr])
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static struct ktb_graph *ktb_graph_alloc(struct ktb_event *event,
+					 const struct ktb_function_options *options)
+{
+	struct ktb_graph *graph = kzalloc(sizeof(*graph), GFP_KERNEL_ACCOUNT);
+
+	if (!graph)
+		return NULL;
+	graph->event = event;
+	graph->depth = __vmalloc(PID_MAX_LIMIT + nr_cpu_ids,
+				 GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+	if (!graph->depth || ktb_graph_copy_names(graph, options)) {
+		ktb_graph_free(graph);
+		return NULL;
+	}
+	return graph;
+}
+
+/**
+ * ktb_graph_prepare - let an event's hits be returns of functions
+ * @event: the event
+ * @options: which functions, by plain name
+ * @extack: takes the reason of a refusal
+ *
+ * Sets the event's source; nothing fires yet.
+ *
+ * Return: 0, or
+ * * -ENOENT - the kernel cannot say when threads are made
+ * * -ENOMEM - out of memory
+ */
+int ktb_graph_prepare(struct ktb_event *event,
+		      const struct ktb_function_options *options,
+		      struct netlink_ext_ack *extack)
+{
+	struct ktb_graph *graph = ktb_graph_alloc(event, options);
+	u16 type;
+
+	if (!graph) {
+		NL_SET_ERR_MSG(extack, "out of memory");
+		return -ENOMEM;
+	}
+	if (ktb_tracepoint_find("sched:sched_process_fork", &graph->fork, &type)) {
+		NL_SET_ERR_MSG(extack, "graph: this kernel has no sched:sched_process_fork");
+		ktb_graph_free(graph);
+		return -ENOENT;
+	}
+	event->graph = graph;
+	event->type = KTB_TYPE_GRAPH;
+	event->source = &ktb_graph_source;
+	return 0;
+}
