@@ -139,4 +139,13 @@ static inline void ktb_synchronize_probes(void)
 #define ktb_fprobe_set_calls(fprobe, nr)	((fprobe)->nr_maxactive = (nr))
 #endif
 
+/*
+ * In 6.1, unlike 6.12, one event looks into a structure that mm/ keeps to
+ * itself, another calls cper_mem_err_pack(), which is not exported.
+ */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0)
+#define KTB_OMIT_mm_compaction_migratepages 1
+#define KTB_OMIT_extlog_mem_event 1
+#endif
+
 #endif /* _KTB_COMPAT_H */

@@ -18,7 +18,6 @@
 #include <linux/module.h>
 
 #include "chardev.h"
-#include "native/native.h"
 #include "netlink.h"
 #include "perfcore.h"
 #include "session.h"
@@ -28,7 +27,6 @@ static int __init ktb_init(void)
 {
 	int err;
 
-	ktb_native_init();
 	err = ktb_session_rings_init();
 	if (err)
 		return err;

@@ -490,13 +490,15 @@ int ktrace_bridge_nl_event_get_dumpit(struct sk_buff *skb,
 
 static int ktb_nl_put_source(struct sk_buff *skb, const struct ktb_native *native)
 {
+	struct tracepoint *tp;
 	u16 type;
 
 	if (nla_put_string(skb, KTB_A_SOURCE_NAME, native->name) ||
 	    nla_put_u32(skb, KTB_A_SOURCE_PATH, KTB_PATH_NATIVE) ||
 	    nla_put_u32(skb, KTB_A_SOURCE_SIZE, native->size))
 		return -EMSGSIZE;
-	if (!ktb_tracepoint_find(native->name, NULL, &type) &&
+	/* One of a module does not go through its native probe. */
+	if (!ktb_tracepoint_find(native->name, &tp, &type) && tp &&
 	    nla_put_u32(skb, KTB_A_SOURCE_TYPE, type))
 		return -EMSGSIZE;
 	return 0;
@@ -530,20 +532,19 @@ int ktrace_bridge_nl_source_get_doit(struct sk_buff *skb, struct genl_info *info
 				 ktb_nl_put_source(reply, native));
 }
 
-/* Position: args[0], the number of sources told. The list never changes. */
+/* Position: args[0], the number of sources passed. The table never changes. */
 int ktrace_bridge_nl_source_get_dumpit(struct sk_buff *skb,
 				       struct netlink_callback *cb)
 {
 	const char *name = ktb_nl_string(ktb_dump_attrs(cb)[KTB_A_SOURCE_NAME]);
 	int err = ktb_nl_allow(cb->skb, cb->extack);
 	const struct ktb_native *native;
-	long pos = 0;
 	void *header;
 
 	if (err)
 		return err;
-	list_for_each_entry(native, &ktb_natives, node) {
-		if (pos++ < cb->args[0] || (name && strcmp(name, native->name)))
+	for (native = ktb_natives + cb->args[0]; native < ktb_natives_end; native++) {
+		if (name && strcmp(name, native->name))
 			continue;
 		header = genlmsg_put(skb, NETLINK_CB(cb->skb).portid,
 				     cb->nlh->nlmsg_seq, &ktb_genl_family,
@@ -555,7 +556,7 @@ int ktrace_bridge_nl_source_get_dumpit(struct sk_buff *skb,
 			break;
 		}
 		genlmsg_end(skb, header);
-		cb->args[0] = pos;
 	}
+	cb->args[0] = native - ktb_natives;
 	return skb->len;
 }

@@ -27,7 +27,7 @@ static struct tracepoint *ktb_tracepoint_of(const struct trace_event_call *call)
  * ktb_tracepoint_find - the tracepoint behind a trace event
  * @name: "system:event"
  * @tp: set to the tracepoint, to NULL for an event of a module or without a
- *	tracepoint; may be NULL
+ *	tracepoint
  * @type: set to the id of the event
  *
  * Nothing is held on return. Process context, may sleep.
@@ -51,8 +51,7 @@ int ktb_tracepoint_find(const char *name, struct tracepoint **tp, u16 *type)
 	file = trace_get_event_file(NULL, system, colon + 1);
 	if (IS_ERR(file))
 		return -ENOENT;
-	if (tp)
-		*tp = ktb_tracepoint_of(file->event_call);
+	*tp = ktb_tracepoint_of(file->event_call);
 	*type = file->event_call->event.type;
 	trace_put_event_file(file);
 	return 0;

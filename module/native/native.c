@@ -1,26 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The native events: those with a probe of our own. Made once at load, never
- * changed: readers need no lock.
+ * The native events: those with a probe of our own. The table is constant:
+ * readers need no lock.
  */
 
 #include <linux/string.h>
 
 #include "native.h"
 
-LIST_HEAD(ktb_natives);
-
-void __init ktb_native_add(struct ktb_native *native)
-{
-	list_add_tail(&native->node, &ktb_natives);
-}
-
-void __init ktb_native_init(void)
-{
-#define KTB_NATIVE(header) ktb_native_list_##header();
-#include "headers.h"
-#undef KTB_NATIVE
-}
+/* The beginning of the table; what is in it follows from other objects. */
+const struct ktb_native ktb_natives[] KTB_NATIVE_ENTRY = {};
 
 /**
  * ktb_native_find - the native event of a name
@@ -34,7 +23,7 @@ const struct ktb_native *ktb_native_find(const char *name)
 {
 	const struct ktb_native *native;
 
-	list_for_each_entry(native, &ktb_natives, node)
+	ktb_native_for_each(native)
 		if (!strcmp(native->name, name))
 			return native;
 	return NULL;

@@ -2,33 +2,35 @@
 #ifndef _KTB_NATIVE_H
 #define _KTB_NATIVE_H
 
-#include <linux/init.h>
-#include <linux/list.h>
-#include <linux/types.h>
+#include <linux/compiler.h>
 
 /**
  * struct ktb_native - a tracepoint event with a probe of our own
- * @node: in the list of all
  * @name: "system:event"
  * @probe: ktb_trace_<class>()
  * @size: bytes of the record's fixed part, common fields included
  */
 struct ktb_native {
-	struct list_head node;
 	const char *name;
 	void *probe;
 	unsigned int size;
 };
 
-extern struct list_head ktb_natives;
+/*
+ * The table of all is a section of the module: every object of this directory
+ * adds its own entries, the linker puts them in a row, and in the order of
+ * Kbuild native.o is the first of them and native_end.o the last. The alignment
+ * is asked for, lest the compiler choose a larger one.
+ */
+#define KTB_NATIVE_ENTRY						\
+	__used __section("ktb_native_table") __aligned(__alignof__(struct ktb_native))
 
-/* One function per header, which adds its events. */
-#define KTB_NATIVE(header) void ktb_native_list_##header(void);
-#include "headers.h"
-#undef KTB_NATIVE
+extern const struct ktb_native ktb_natives[];
+extern const struct ktb_native ktb_natives_end[];
 
-void ktb_native_init(void);
-void ktb_native_add(struct ktb_native *native);
+#define ktb_native_for_each(native)					\
+	for (native = ktb_natives; native < ktb_natives_end; native++)
+
 const struct ktb_native *ktb_native_find(const char *name);
 
 #endif /* _KTB_NATIVE_H */

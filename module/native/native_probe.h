@@ -3,17 +3,19 @@
  * The mirror of include/trace/perf.h: makes one probe, ktb_trace_<class>(), of
  * every event class in a kernel event header, and lists the events.
  *
- * A file of this directory is one header:
+ * A header takes two lines; a file of this directory is a row of them:
  *
- *	#include <trace/events/irq.h>
  *	#define KTB_HEADER <trace/events/irq.h>
- *	#define KTB_LIST ktb_native_list_irq
  *	#include "native_probe.h"
  *
- * The header is read again and again, each time with other meanings for its
- * macros; the kernel's own trace/stages/ supply those that describe the record.
- * An event that cannot be native, because its assignment needs a symbol that is
- * not exported, is named before: #define KTB_NATIVE_OMIT_<event> 1.
+ * What the header needs and does not include itself is included before. It is
+ * read again and again, each time with other meanings for its macros; the
+ * kernel's own trace/stages/ supply those that describe the record. Nothing
+ * comes of a header that the kernel does not have.
+ *
+ * An event that cannot be native is named before, #define KTB_OMIT_<event> 1,
+ * and so is its class if that does not even compile; the reason stands in
+ * Documentation/native-events.md.
  */
 
 #include <linux/trace_events.h>
@@ -23,7 +25,29 @@
 #include "../submit.h"
 #include "native.h"
 
+#if __has_include(KTB_HEADER)
+#include KTB_HEADER
+
 #define TRACE_HEADER_MULTI_READ
+
+/*
+ * A class, and an event of a class, that are not omitted: what they are is
+ * defined anew for each reading, as KTB_CLASS() and KTB_EVENT().
+ */
+
+#define KTB_UNLESS_OMITTED(name, ...)					\
+	__PASTE(__KTB_OMITTED_, __is_defined(KTB_OMIT_##name))(__VA_ARGS__)
+#define __KTB_OMITTED_0(...)	__VA_ARGS__
+#define __KTB_OMITTED_1(...)
+
+#undef DECLARE_EVENT_CLASS
+#define DECLARE_EVENT_CLASS(class, proto, args, tstruct, assign, print)	\
+	KTB_UNLESS_OMITTED(class, KTB_CLASS(class, PARAMS(proto), PARAMS(args), \
+					    PARAMS(tstruct), PARAMS(assign)))
+
+#undef DEFINE_EVENT
+#define DEFINE_EVENT(template, call, proto, args)			\
+	KTB_UNLESS_OMITTED(call, KTB_EVENT(template, call))
 
 /* Whatever variant an event is defined with, it is a class and an event. */
 
@@ -75,29 +99,19 @@
 #define DECLARE_TRACE(name, proto, args)
 #undef DECLARE_TRACE_CONDITION
 #define DECLARE_TRACE_CONDITION(name, proto, args, cond)
-#undef TRACE_EVENT_FLAGS
-#define TRACE_EVENT_FLAGS(event, flag)
-#undef TRACE_EVENT_PERF_PERM
-#define TRACE_EVENT_PERF_PERM(event, expr...)
-#undef TRACE_DEFINE_ENUM
-#define TRACE_DEFINE_ENUM(a)
-#undef TRACE_DEFINE_SIZEOF
-#define TRACE_DEFINE_SIZEOF(a)
 
 /* The record: struct trace_event_raw_<class>. */
 
 #include <trace/stages/stage1_struct_define.h>
 
-#undef DECLARE_EVENT_CLASS
-#define DECLARE_EVENT_CLASS(class, proto, args, tstruct, assign, print)	\
+#define KTB_CLASS(class, proto, args, tstruct, assign)			\
 	struct trace_event_raw_##class {				\
 		struct trace_entry ent;					\
 		tstruct							\
 		char __data[];						\
 	};
 
-#undef DEFINE_EVENT
-#define DEFINE_EVENT(template, name, proto, args)
+#define KTB_EVENT(template, call)
 
 #include KTB_HEADER
 
@@ -105,8 +119,8 @@
 
 #include <trace/stages/stage2_data_offsets.h>
 
-#undef DECLARE_EVENT_CLASS
-#define DECLARE_EVENT_CLASS(class, proto, args, tstruct, assign, print)	\
+#undef KTB_CLASS
+#define KTB_CLASS(class, proto, args, tstruct, assign)			\
 	struct trace_event_data_offsets_##class {			\
 		tstruct;						\
 	};
@@ -117,8 +131,8 @@
 
 #include <trace/stages/stage5_get_offsets.h>
 
-#undef DECLARE_EVENT_CLASS
-#define DECLARE_EVENT_CLASS(class, proto, args, tstruct, assign, print)	\
+#undef KTB_CLASS
+#define KTB_CLASS(class, proto, args, tstruct, assign)			\
 static __always_inline int trace_event_get_offsets_##class(		\
 	struct trace_event_data_offsets_##class *__data_offsets, proto)	\
 {									\
@@ -182,8 +196,8 @@ static __always_inline int trace_event_get_offsets_##class(		\
 #undef __rel_sockaddr
 #define __rel_sockaddr(item, len) __ktb_member(__rel_loc_##item)
 
-#undef DECLARE_EVENT_CLASS
-#define DECLARE_EVENT_CLASS(class, proto, args, tstruct, assign, print)	\
+#undef KTB_CLASS
+#define KTB_CLASS(class, proto, args, tstruct, assign)			\
 static __always_inline void						\
 ktb_zero_holes_##class(struct trace_event_raw_##class *entry, int data_size) \
 {									\
@@ -196,6 +210,56 @@ ktb_zero_holes_##class(struct trace_event_raw_##class *entry, int data_size) \
 }
 
 #include KTB_HEADER
+
+/*
+ * The description: what the records look like, as lines of text in a section of
+ * the object that is never loaded. selftests/native_table.c reads it out of the
+ * module's file and compares it with what the running kernel says.
+ *
+ *	class sched_switch 64
+ *	field prev_comm 8 16
+ *	event sched:sched_switch sched_switch
+ *
+ * A class with its size, a field of it with offset and size, an event with its
+ * class. The numbers are the compiler's, hence operands of an asm, as in the
+ * kernel's asm-offsets.c. Of the sections that are not loaded, modpost lets a
+ * module have those named .comment.
+ */
+
+#undef __ktb_describe
+#define __ktb_describe(line, ...)					\
+	asm volatile(".pushsection .comment.ktb_native\n\t"		\
+		     ".ascii \"" line "\\n\"\n\t"			\
+		     ".popsection" : : __VA_ARGS__)
+#undef __ktb_member
+#define __ktb_member(item)						\
+	__ktb_describe("field " __stringify(item) " %c0 %c1",		\
+		       "i"(offsetof(typeof(*entry), item)),		\
+		       "i"(sizeof_field(typeof(*entry), item)));
+
+#undef KTB_CLASS
+#define KTB_CLASS(class, proto, args, tstruct, assign)			\
+	{								\
+		struct trace_event_raw_##class __maybe_unused *entry;	\
+									\
+		__ktb_describe("class " __stringify(class) " %c0",	\
+			       "i"(sizeof(*entry)));			\
+		tstruct							\
+	}
+
+#undef KTB_EVENT
+#define KTB_EVENT(template, call)					\
+	__ktb_describe("event " __stringify(TRACE_SYSTEM) ":"		\
+		       __stringify(call) " " __stringify(template));
+
+/* Never called; freed once the module is loaded. */
+static void __init __used __UNIQUE_ID(ktb_native_describe)(void)
+{
+#include KTB_HEADER
+}
+
+#undef KTB_EVENT
+#define KTB_EVENT(template, call)
 
 /* The probe. */
 
@@ -218,8 +282,8 @@ ktb_zero_holes_##class(struct trace_event_raw_##class *entry, int data_size) \
 #undef __perf_task
 #define __perf_task(t)		(t)
 
-#undef DECLARE_EVENT_CLASS
-#define DECLARE_EVENT_CLASS(class, proto, args, tstruct, assign, print)	\
+#undef KTB_CLASS
+#define KTB_CLASS(class, proto, args, tstruct, assign)			\
 static notrace __maybe_unused void					\
 ktb_trace_##class(void *__data, proto)					\
 {									\
@@ -257,20 +321,20 @@ ktb_trace_##class(void *__data, proto)					\
 #include KTB_HEADER
 
 /*
- * A tracepoint whose prototype is not that of its probe breaks the build here.
- * An event that is omitted leaves no trace of its probe in the object.
+ * The event. A tracepoint whose prototype is not that of its probe breaks the
+ * build here.
  */
 
-#undef DECLARE_EVENT_CLASS
-#define DECLARE_EVENT_CLASS(class, proto, args, tstruct, assign, print)
+#undef KTB_CLASS
+#define KTB_CLASS(class, proto, args, tstruct, assign)
 
-#undef DEFINE_EVENT
-#define DEFINE_EVENT(template, call, proto, args)			\
+#undef KTB_EVENT
+#define KTB_EVENT(template, call)					\
 static inline void ktb_native_check_##call(void)			\
 {									\
 	check_trace_callback_type_##call(ktb_trace_##template);		\
 }									\
-static struct ktb_native __maybe_unused ktb_native_##call = {		\
+static const struct ktb_native ktb_native_##call KTB_NATIVE_ENTRY = {	\
 	.name = __stringify(TRACE_SYSTEM) ":" __stringify(call),	\
 	.probe = ktb_trace_##template,					\
 	.size = sizeof(struct trace_event_raw_##template),		\
@@ -278,21 +342,26 @@ static struct ktb_native __maybe_unused ktb_native_##call = {		\
 
 #include KTB_HEADER
 
-/* The list. */
+/* As if nothing had been defined here: the next header may follow. */
 
-#undef DEFINE_EVENT
-#define DEFINE_EVENT(template, call, proto, args)			\
-	if (!__is_defined(KTB_NATIVE_OMIT_##call))			\
-		ktb_native_add(&ktb_native_##call);
-
-/**
- * KTB_LIST - make the events of this header known
- *
- * Called once, from ktb_native_init().
- */
-void __init KTB_LIST(void)
-{
-#include KTB_HEADER
-}
-
+#undef KTB_CLASS
+#undef KTB_EVENT
 #undef TRACE_HEADER_MULTI_READ
+#undef TRACE_EVENT
+#undef TRACE_EVENT_FN
+#undef TRACE_EVENT_FN_COND
+#undef TRACE_EVENT_SYSCALL
+#undef TRACE_EVENT_CONDITION
+#undef TRACE_EVENT_NOP
+#undef DECLARE_EVENT_CLASS
+#undef DEFINE_EVENT
+#undef DEFINE_EVENT_FN
+#undef DEFINE_EVENT_PRINT
+#undef DEFINE_EVENT_CONDITION
+#undef DEFINE_EVENT_NOP
+#undef DECLARE_TRACE
+#undef DECLARE_TRACE_CONDITION
+
+#endif /* __has_include(KTB_HEADER) */
+
+#undef KTB_HEADER

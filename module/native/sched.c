@@ -1,7 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Scheduling, and what keeps other CPUs busy. */
+
 #include <linux/mm_types.h>
 #include <linux/sched.h>
-#include <trace/events/sched.h>
+
+#define KTB_HEADER <trace/events/csd.h>
+#include "native_probe.h"
+
+#define KTB_HEADER <trace/events/ipi.h>
+#include "native_probe.h"
 
 /*
  * Mirrors the function of this name, which the header keeps for the one file
@@ -18,12 +25,17 @@ static inline long __trace_sched_switch_state(bool preempt, unsigned int prev_st
 	return index ? 1L << (index - 1) : 0;
 }
 
-/* Their assignments call task_numa_group_id(), which is not exported. */
-#define KTB_NATIVE_OMIT_sched_move_numa 1
-#define KTB_NATIVE_OMIT_sched_stick_numa 1
-#define KTB_NATIVE_OMIT_sched_swap_numa 1
-#define KTB_NATIVE_OMIT_sched_skip_cpuset_numa 1
-
+#define KTB_OMIT_sched_move_numa 1
+#define KTB_OMIT_sched_stick_numa 1
+#define KTB_OMIT_sched_swap_numa 1
+#define KTB_OMIT_sched_skip_cpuset_numa 1
 #define KTB_HEADER <trace/events/sched.h>
-#define KTB_LIST ktb_native_list_sched
+#include "native_probe.h"
+
+#define KTB_OMIT_sched_ext_exit 1
+#define KTB_HEADER <trace/events/sched_ext.h>
+#include "native_probe.h"
+
+#define KTB_OMIT_workqueue_queue_work 1
+#define KTB_HEADER <trace/events/workqueue.h>
 #include "native_probe.h"
