@@ -271,61 +271,7 @@ TEST_F(attach, thread_that_ends)
 	EXPECT_EQ(0, ktb_event_detach(&self->nl, self->s.id, e.id, &e));
 }
 
-/* The sources. */
-#define MAX_SOURCES	2048
-
-struct source {
-	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
-	__u32 type;
-	__u32 path;
-	__u32 size;
-};
-
-static struct sources {
-	int count;
-	struct source list[MAX_SOURCES];
-} sources;
-
-static void take_source(__u8 cmd, const struct nlattr *attrs, size_t len, void *arg)
-{
-	struct sources *all = arg;
-	const struct nlattr *a;
-	struct source *s;
-	size_t left;
-
-	(void)cmd;
-	if (all->count == MAX_SOURCES)
-		return;
-	s = &all->list[all->count++];
-	ktb_attr_for_each(a, attrs, len, left) {
-		unsigned int type = a->nla_type & NLA_TYPE_MASK;
-
-		if (type == KTB_A_SOURCE_NAME)
-			ktb_attr_str(a, s->name, sizeof(s->name));
-		else if (type == KTB_A_SOURCE_TYPE)
-			s->type = ktb_attr_uint(a);
-		else if (type == KTB_A_SOURCE_PATH)
-			s->path = ktb_attr_uint(a);
-		else if (type == KTB_A_SOURCE_SIZE)
-			s->size = ktb_attr_uint(a);
-	}
-}
-
-static int get_sources(struct ktb_nl *nl)
-{
-	struct ktb_msg m;
-
-	ktb_msg_init(nl, &m, KTB_CMD_SOURCE_GET, NLM_F_DUMP);
-	return ktb_nl_do(nl, &m, take_source, &sources);
-}
-
-static const struct source *find_source(const char *name)
-{
-	for (int i = 0; i < sources.count; i++)
-		if (!strcmp(sources.list[i].name, name))
-			return &sources.list[i];
-	return NULL;
-}
+static struct ktb_sources sources;
 
 static bool has_system(const char *system)
 {
@@ -338,92 +284,26 @@ static bool has_system(const char *system)
 	return false;
 }
 
-/* Systems with native probes, by the main job's list. */
+/* Systems that every kernel has, and that have native probes. */
 static const char * const systems[] = {
-	"sched", "irq", "timer", "signal", "task", "raw_syscalls", "workqueue",
-	"module", "power", "net",
+	"block", "cgroup", "cpuhp", "filemap", "io_uring", "irq", "kmem", "module", "napi",
+	"net", "oom", "power", "raw_syscalls", "rcu", "sched", "signal", "skb", "sock",
+	"task", "tcp", "timer", "udp", "vmscan", "workqueue", "writeback",
 };
 
 TEST_F(attach, source_dump)
 {
-	const struct source *s;
+	const struct ktb_source *s;
 
-	ASSERT_EQ(0, get_sources(&self->nl));
-	EXPECT_LT(50, sources.count);
+	ASSERT_EQ(0, ktb_sources_get(&self->nl, &sources));
+	EXPECT_LT(300, sources.count);
 	for (size_t i = 0; i < ARRAY_SIZE(systems); i++) {
 		EXPECT_TRUE(has_system(systems[i]))
 			TH_LOG("no source of %s", systems[i]);
 	}
-	s = find_source(SWITCH);
+	s = ktb_source_find(&sources, SWITCH);
 	ASSERT_NE(NULL, s);
 	EXPECT_EQ(KTB_PATH_NATIVE, s->path);
-}
-
-/*
- * Every source's number and size against tracefs. A structure compiled in that
- * is not the running kernel's would write wrong records.
- */
-TEST_F(attach, sources_match_tracefs)
-{
-	struct ktb_format f;
-
-	ASSERT_EQ(0, get_sources(&self->nl));
-	for (int i = 0; i < sources.count; i++) {
-		const struct source *s = &sources.list[i];
-
-		if (!s->type) {
-			EXPECT_NE(0, ktb_format_read(s->name, &f))
-				TH_LOG("%s is in tracefs, but has no type", s->name);
-			continue;
-		}
-		ASSERT_EQ(0, ktb_format_read(s->name, &f))
-			TH_LOG("%s is not in tracefs", s->name);
-		EXPECT_EQ(f.id, s->type)
-			TH_LOG("%s", s->name);
-		EXPECT_TRUE(s->size >= ktb_format_end(&f) && s->size < ktb_format_end(&f) + 8)
-			TH_LOG("%s: size %u, fields end at %u", s->name, s->size,
-			       ktb_format_end(&f));
-	}
-}
-
-/* Each probe runs where it is not alone: all at once, over some work. */
-TEST_F_TIMEOUT(attach, all_sources_at_once, 60)
-{
-	struct ktb_worker w = { .cpu = 0, .work = ktb_work_syscalls, .count = 100 };
-	int attached = 0, wrong = 0;
-	struct ktb_event e;
-	pid_t pid;
-
-	ASSERT_EQ(0, get_sources(&self->nl));
-	for (int i = 0; i < sources.count; i++) {
-		if (!sources.list[i].type)
-			continue;
-		ASSERT_EQ(0, ktb_event_attach(&self->nl, self->s.id, sources.list[i].name, 0, &e))
-			TH_LOG("%s: %s", sources.list[i].name, self->nl.text);
-		EXPECT_EQ(sources.list[i].type, e.type);
-		attached++;
-	}
-	EXPECT_EQ(attached, ktb_event_count(&self->nl));
-	ASSERT_EQ(0, ktb_worker_start(&w));
-	ktb_worker_go(&w);
-	pid = fork();
-	if (!pid)
-		_exit(0);
-	ktb_reap(pid);
-	ASSERT_TRUE(ktb_worker_wait(&w));
-	ktb_worker_finish(&w);
-	for (int i = 0; i < sources.count; i++) {
-		struct ktb_msg m;
-
-		if (!sources.list[i].type)
-			continue;
-		ktb_msg_init(&self->nl, &m, KTB_CMD_EVENT_DETACH, 0);
-		ktb_put_u32(&m, KTB_A_EVENT_SESSION_ID, self->s.id);
-		ktb_put_str(&m, KTB_A_EVENT_NAME, sources.list[i].name);
-		wrong += ktb_nl_do(&self->nl, &m, NULL, NULL) != 0;
-	}
-	EXPECT_EQ(0, wrong);
-	EXPECT_EQ(0, ktb_event_count(&self->nl));
 }
 
 TEST_HARNESS_MAIN

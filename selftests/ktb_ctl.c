@@ -310,3 +310,46 @@ int ktb_event_count(struct ktb_nl *nl)
 	error = ktb_nl_do(nl, &m, count_reply, &count);
 	return error ?: count;
 }
+
+static void take_source(__u8 cmd, const struct nlattr *attrs, size_t len, void *arg)
+{
+	struct ktb_sources *all = arg;
+	const struct nlattr *a;
+	struct ktb_source *s;
+	size_t left;
+
+	(void)cmd;
+	if (all->count == KTB_MAX_SOURCES)
+		return;
+	s = &all->list[all->count++];
+	memset(s, 0, sizeof(*s));
+	ktb_attr_for_each(a, attrs, len, left) {
+		unsigned int type = a->nla_type & NLA_TYPE_MASK;
+
+		if (type == KTB_A_SOURCE_NAME)
+			ktb_attr_str(a, s->name, sizeof(s->name));
+		else if (type == KTB_A_SOURCE_TYPE)
+			s->type = ktb_attr_uint(a);
+		else if (type == KTB_A_SOURCE_PATH)
+			s->path = ktb_attr_uint(a);
+		else if (type == KTB_A_SOURCE_SIZE)
+			s->size = ktb_attr_uint(a);
+	}
+}
+
+int ktb_sources_get(struct ktb_nl *nl, struct ktb_sources *all)
+{
+	struct ktb_msg m;
+
+	all->count = 0;
+	ktb_msg_init(nl, &m, KTB_CMD_SOURCE_GET, NLM_F_DUMP);
+	return ktb_nl_do(nl, &m, take_source, all);
+}
+
+const struct ktb_source *ktb_source_find(const struct ktb_sources *all, const char *name)
+{
+	for (int i = 0; i < all->count; i++)
+		if (!strcmp(all->list[i].name, name))
+			return &all->list[i];
+	return NULL;
+}

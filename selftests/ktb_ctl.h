@@ -69,6 +69,20 @@ struct ktb_session {
 	struct ktb_ring_info ring[KTB_MAX_CPUS];
 };
 
+struct ktb_source {
+	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
+	__u32 type;	/* 0: the running kernel has no such event */
+	__u32 path;
+	__u32 size;
+};
+
+#define KTB_MAX_SOURCES	4096
+
+struct ktb_sources {
+	int count;
+	struct ktb_source list[KTB_MAX_SOURCES];
+};
+
 /* All hits that the ledger says what became of. */
 static inline __u64 ktb_ledger_lost(const struct ktb_ledger *l)
 {
@@ -111,5 +125,10 @@ int ktb_event_get(struct ktb_nl *nl, __u32 session, __u64 id, struct ktb_event *
 int ktb_event_find(struct ktb_nl *nl, __u32 session, const char *name, struct ktb_event *ev);
 /* Number of attached events in all sessions, or a negative error number. */
 int ktb_event_count(struct ktb_nl *nl);
+
+/* Everything that can be attached. */
+int ktb_sources_get(struct ktb_nl *nl, struct ktb_sources *all);
+/* One of them, NULL if there is none of that name. */
+const struct ktb_source *ktb_source_find(const struct ktb_sources *all, const char *name);
 
 #endif
