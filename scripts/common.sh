@@ -67,8 +67,12 @@ setup_lock() {
 # From here on, apt-get and apt-cache of this script know these suites alone, from
 # the mirror the host uses, with lists and folders of their own below $TMP/apt.
 # They prefer the last one, and take nothing for installed.
-apt_use_suites() { # suite...
-	local apt=$TMP/apt mirror suite
+apt_use_suites() { # [--arch ARCHITECTURE] suite...
+	local apt=$TMP/apt arch=amd64 mirror suite
+	if [ "$1" = --arch ]; then
+		arch=$2
+		shift 2
+	fi
 	# shellcheck disable=SC2016 # for apt-get to expand
 	mirror=$(apt-get indextargets --format '$(REPO_URI) $(CODENAME) $(ORIGIN)' 'Created-By: Packages' |
 		awk '$2 == "bookworm" && $3 == "Debian" { print $1; exit }')
@@ -86,7 +90,8 @@ apt_use_suites() { # suite...
 		Dir::State "$apt/state";
 		Dir::State::status "$apt/nothing";
 		Dir::Cache "$apt/cache";
-		APT::Architecture "amd64";
+		APT::Architecture "$arch";
+		APT::Architectures { "$arch"; };
 		APT::Default-Release "$suite";
 		APT::Install-Recommends "false";
 		APT::Sandbox::User "root";

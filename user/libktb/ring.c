@@ -28,6 +28,9 @@ static_assert(offsetof(struct ktb_ring_page, data_tail) == 256, "ring page layou
 static_assert(sizeof(struct ktb_ring_page) == 384, "ring page layout");
 static_assert(sizeof(off_t) == 8, "mmap offsets need 64 bits");
 
+/* One access each, 32-bit programs included: half a position would be a wrong one. */
+static_assert(__atomic_always_lock_free(sizeof(uint64_t), 0), "64-bit loads and stores");
+
 static uint64_t load_head(const struct ktb_ring *ring)
 {
 	return __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE); /* (C) */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Walking one ring's records, right and wrong ones. */
 #include <errno.h>
+#include <pthread.h>
 
 #include "fake.h"
 #include "tap.h"
@@ -125,6 +126,44 @@ static void test_bad_pages(void)
 	fake_reader_exit(&fake);
 }
 
+static bool stop;
+
+/* The ring is empty, and empty 4 GiB of bytes later, again and again. */
+static void *step_over_4g(void *arg)
+{
+	(void)arg;
+	while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+		__atomic_store_n(&ring->page->data_head, 0xffffff00, __ATOMIC_RELEASE);
+		__atomic_store_n(&ring->page->data_head, 0x100000000, __ATOMIC_RELEASE);
+	}
+	return NULL;
+}
+
+/*
+ * A head of which half is old would be 4 GiB off: 10,000 times of seeing it change.
+ * 32-bit programs are what is asked; for others it cannot be different.
+ */
+static void test_whole_positions(void)
+{
+	int64_t unread = 0, last = 0;
+	unsigned int changes = 0;
+	pthread_t thread;
+
+	fake_reader_init(&fake, 1, 4096);
+	ring->page->data_head = 0x100000000;
+	ring->ring.pos = 0xffffff00;
+	pthread_create(&thread, NULL, step_over_4g, NULL);
+	while (changes < 10000 && (unread == 0 || unread == 256)) {
+		unread = ktb_ring_begin(&ring->ring);
+		changes += unread != last;
+		last = unread;
+	}
+	__atomic_store_n(&stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	ok(unread == 0 || unread == 256, "a position is loaded as a whole");
+	fake_reader_exit(&fake);
+}
+
 int main(void)
 {
 	test_walk();
@@ -132,5 +171,6 @@ int main(void)
 	test_block();
 	test_bad_records();
 	test_bad_pages();
+	test_whole_positions();
 	return tap_end();
 }

@@ -57,6 +57,11 @@
  * within them are whole, and what is left over is the rest of an overwritten
  * one. The ledger's written, less those, is the number of overwritten records.
  *
+ * Each position is loaded and stored as one access of 64 bits, by a 32-bit
+ * program too: gcc's and clang's __atomic_load_n() and __atomic_store_n() of an
+ * aligned 64-bit word are, on i586 and newer. Two accesses of 32 bits would be wrong
+ * by 4 GiB whenever a carry falls between them.
+ *
  * What a reader writes into the control page is never trusted: it can spoil
  * its own view, and nothing else.
  *
@@ -147,14 +152,14 @@ struct ktb_ring_page {
 	/* public: */
 
 	/* The producer's cache lines. */
-	__u64 data_head;
-	__u64 lost;
+	__aligned_u64 data_head;
+	__aligned_u64 lost;
 	/* private: */
 	__u64 __reserved1[14];
 	/* public: */
 
 	/* The consumer's cache lines. */
-	__u64 data_tail;
+	__aligned_u64 data_tail;
 	/* private: */
 	__u64 __reserved2[15];
 };
