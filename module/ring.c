@@ -107,7 +107,7 @@ static void ktb_ring_work(struct irq_work *work)
 	    ktb_ring_wait(ring, unread ? KTB_RING_WATERMARK : KTB_RING_ANY)) {
 		WRITE_ONCE(ring->waiting, KTB_RING_NOBODY);
 		ktb_ring_wake(ring);
-	} else if (unread) {
+	} else if (ktb_ring_unread(ring)) { /* what came meanwhile, too */
 		ring->ops->linger(ring);
 	}
 }
@@ -118,11 +118,14 @@ static void ktb_ring_work(struct irq_work *work)
  *
  * The slow half of ktb_ring_commit(); any context. At most one wake-up is on
  * its way, and the next record starts another only after a reader slept again.
+ * A quiet ring is looked at by ktb_ring_speak(), or when its CPU is gone.
  */
 void ktb_ring_notify(struct ktb_ring *ring)
 {
 	if (READ_ONCE(ring->waiting) == KTB_RING_WATERMARK &&
 	    ktb_ring_unread(ring) < READ_ONCE(ring->watermark))
+		return;
+	if (READ_ONCE(ring->quiet))
 		return;
 	WRITE_ONCE(ring->waiting, KTB_RING_NOBODY);
 	irq_work_queue(&ring->work);
@@ -136,7 +139,8 @@ void ktb_ring_notify(struct ktb_ring *ring)
  * Any context, preemption disabled. The position comes from a page that its
  * reader may scribble on. One that is behind by more than the ring, or ahead of
  * what was published, is not taken: records that are being written lie beyond
- * that, and nobody is to overwrite those under their writers.
+ * that, and nobody is to overwrite those under their writers. Nor is one between
+ * two words, where no record begins.
  *
  * Return: whether there is room.
  */
@@ -145,7 +149,7 @@ bool ktb_ring_make_room(struct ktb_ring *ring, unsigned int size)
 	unsigned long head = local_read(&ring->head);
 	unsigned long tail = READ_ONCE(ring->page->data_tail); /* A */
 
-	if (READ_ONCE(ring->published) - tail > ring->size)
+	if (READ_ONCE(ring->published) - tail > ring->size || tail % sizeof(u64))
 		return false;
 	WRITE_ONCE(ring->tail, tail);
 	return head + size - tail <= ring->size;
@@ -165,7 +169,8 @@ void ktb_ring_lose(struct ktb_ring *ring)
 	local_inc(&ring->lost_total);
 	WRITE_ONCE(ring->limit, 0);
 	WRITE_ONCE(ring->page->lost, local_read(&ring->lost_total));
-	if (!READ_ONCE(ring->loss_told) || READ_ONCE(ring->waiting))
+	if ((!READ_ONCE(ring->loss_told) || READ_ONCE(ring->waiting)) &&
+	    !READ_ONCE(ring->quiet))
 		irq_work_queue(&ring->work);
 }
 
@@ -455,7 +460,8 @@ void ktb_ring_renew(struct ktb_ring *ring)
 		smp_store_release(&page->data_head, head); /* B */
 		smp_mb(); /* our store before the look whether it is the last */
 	} while (head != READ_ONCE(ring->published));
-	if (!ring->overwrite && ktb_ring_unread(ring) > ring->size)
+	if (!ring->overwrite && (ktb_ring_unread(ring) > ring->size ||
+				 READ_ONCE(page->data_tail) % sizeof(u64)))
 		WRITE_ONCE(page->data_tail, READ_ONCE(ring->tail));
 }
 
@@ -486,6 +492,7 @@ struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config)
 	ring->frozen = config->frozen;
 	ring->direct = config->direct && !ring->overwrite;
 	ring->limit = ring->direct ? ring->max_record : 0;
+	ring->quiet = config->quiet;
 	ring->session = config->session;
 	ring->flags = config->flags;
 	ring->sample_type = config->sample_type;
@@ -513,11 +520,39 @@ struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config)
  * ktb_ring_quiesce - wait until the ring calls its owner no more
  * @ring: the ring, without producers
  *
- * Process context.
+ * Process context; one caller at a time, irq_work has room for one.
  */
 void ktb_ring_quiesce(struct ktb_ring *ring)
 {
 	irq_work_sync(&ring->work);
+}
+
+/**
+ * ktb_ring_hush - send no more wake-ups, the CPU is about to go
+ * @ring: the ring of this CPU
+ *
+ * On PREEMPT_RT the thread that runs irq_work is parked before the CPU stops
+ * tracing: a wake-up sent after that would stay behind until the CPU is back, and
+ * whoever waits for it, to free the ring, with it. Called by a task on the ring's
+ * CPU: no probe is between its look at @ring->quiet and the queueing. One caller
+ * at a time, as ktb_ring_quiesce().
+ */
+void ktb_ring_hush(struct ktb_ring *ring)
+{
+	WRITE_ONCE(ring->quiet, true);
+	ktb_ring_quiesce(ring);
+}
+
+/**
+ * ktb_ring_speak - send wake-ups again, the CPU is there
+ * @ring: the ring
+ *
+ * Process context.
+ */
+void ktb_ring_speak(struct ktb_ring *ring)
+{
+	WRITE_ONCE(ring->quiet, false);
+	ktb_ring_ripen(ring); /* what came while it was quiet */
 }
 
 /**

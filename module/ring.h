@@ -72,6 +72,7 @@ struct ktb_ring_ops {
  * @overwrite: flight recorder: positions count down from 0, and the newest
  *	records replace the oldest
  * @frozen: an overwrite ring takes nothing while it is being read
+ * @quiet: its CPU comes or goes: a wake-up that it sent might stay behind
  * @cpu: the producer
  * @work: carries a wake-up out of any context
  * @wait: readers bound to this ring alone
@@ -107,6 +108,7 @@ struct ktb_ring {
 	bool direct;
 	bool overwrite;
 	bool frozen;
+	bool quiet;
 	int cpu;
 	struct irq_work work;
 	wait_queue_head_t wait;
@@ -134,6 +136,7 @@ struct ktb_ring {
  * @sample_type: PERF_SAMPLE_* mask of the records, for the control page
  * @frozen: an overwrite ring begins frozen
  * @direct: records may be taken without further ado, but not by an overwrite ring
+ * @quiet: it begins so, until ktb_ring_speak()
  * @ops: called back
  * @owner: @ring->owner for @ops
  */
@@ -145,12 +148,15 @@ struct ktb_ring_config {
 	u64 sample_type;
 	bool frozen;
 	bool direct;
+	bool quiet;
 	const struct ktb_ring_ops *ops;
 	void *owner;
 };
 
 struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config);
 void ktb_ring_quiesce(struct ktb_ring *ring);
+void ktb_ring_hush(struct ktb_ring *ring);
+void ktb_ring_speak(struct ktb_ring *ring);
 void ktb_ring_renew(struct ktb_ring *ring);
 void ktb_ring_freeze(struct ktb_ring *ring, bool freeze);
 void ktb_ring_destroy(struct ktb_ring *ring);

@@ -239,8 +239,7 @@ static void ktb_session_release(struct kref *ref)
 {
 	struct ktb_session *session = container_of(ref, struct ktb_session, ref);
 
-	/* The rings queue the works; quiet them first. */
-	ktb_session_rings_quiesce(session);
+	/* The rings, which queue the works too, were quieted when it was unlisted. */
 	cancel_delayed_work_sync(&session->linger);
 	cancel_work_sync(&session->loss);
 	ktb_session_rings_destroy(session);

@@ -61,6 +61,7 @@ static int ktb_session_ring_create(struct ktb_session *session, int cpu)
 		.sample_type	= ktb_sample_type(session->max_stack),
 		.frozen		= session->frozen,
 		.direct		= !session->max_stack,
+		.quiet		= !cpu_online(cpu),
 		.ops		= &ktb_rings_ops,
 		.owner		= session,
 	};
@@ -120,33 +121,27 @@ int ktb_session_rings_create(struct ktb_session *session,
 
 /**
  * ktb_session_rings_unlist - take a session off the list
- * @session: a listed session
+ * @session: a listed session, without events
  *
- * CPU hotplug leaves it alone afterwards. Under ktb_lock.
+ * No ring calls the session any more afterwards, and CPU hotplug leaves it alone:
+ * in one go, as a wake-up that a CPU leaves behind cannot be waited for. Under
+ * ktb_lock.
  */
 void ktb_session_rings_unlist(struct ktb_session *session)
 {
+	int cpu;
+
 	mutex_lock(&ktb_rings_lock);
+	for_each_possible_cpu(cpu)
+		if (session->ring[cpu])
+			ktb_ring_quiesce(session->ring[cpu]);
 	list_del(&session->node);
 	mutex_unlock(&ktb_rings_lock);
 }
 
 /**
- * ktb_session_rings_quiesce - wait until no ring calls the session any more
- * @session: without events
- */
-void ktb_session_rings_quiesce(struct ktb_session *session)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-		if (session->ring[cpu])
-			ktb_ring_quiesce(session->ring[cpu]);
-}
-
-/**
  * ktb_session_rings_destroy - free the rings
- * @session: not listed, without readers, quiesced
+ * @session: not listed, without readers
  */
 void ktb_session_rings_destroy(struct ktb_session *session)
 {
@@ -309,6 +304,17 @@ static int ktb_rings_cpu_prepare(unsigned int cpu)
 	return 0;
 }
 
+static void ktb_rings_of_cpu(int cpu, void (*act)(struct ktb_ring *ring))
+{
+	struct ktb_session *session;
+
+	mutex_lock(&ktb_rings_lock);
+	list_for_each_entry(session, &ktb_sessions, node)
+		if (session->ring[cpu])
+			act(session->ring[cpu]);
+	mutex_unlock(&ktb_rings_lock);
+}
+
 static int ktb_rings_notice(int cpu, enum ktb_notice_kind kind)
 {
 	struct ktb_notice notice = { .cpu = cpu };
@@ -324,14 +330,24 @@ static int ktb_rings_notice(int cpu, enum ktb_notice_kind kind)
 	return 0;
 }
 
+/* On the CPU itself, which is up but for these last steps, or the first ones down. */
 static int ktb_rings_cpu_online(unsigned int cpu)
 {
+	ktb_rings_of_cpu(cpu, ktb_ring_speak);
 	return ktb_rings_notice(cpu, KTB_NOTICE_CPU_ONLINE);
 }
 
 static int ktb_rings_cpu_offline(unsigned int cpu)
 {
+	ktb_rings_of_cpu(cpu, ktb_ring_hush);
 	return ktb_rings_notice(cpu, KTB_NOTICE_CPU_OFFLINE);
+}
+
+/* What it wrote on its way down is announced from here. */
+static int ktb_rings_cpu_dead(unsigned int cpu)
+{
+	ktb_rings_of_cpu(cpu, ktb_ring_ripen);
+	return 0;
 }
 
 /**
@@ -349,7 +365,7 @@ int ktb_session_rings_init(void)
 	/* Before the CPU runs anything. */
 	state = cpuhp_setup_state_nocalls(CPUHP_BP_PREPARE_DYN,
 					  "ktrace_bridge:prepare",
-					  ktb_rings_cpu_prepare, NULL);
+					  ktb_rings_cpu_prepare, ktb_rings_cpu_dead);
 	if (state < 0)
 		return state;
 	ktb_rings_prepare_state = state;

@@ -12,7 +12,6 @@ void ktb_session_rings_exit(void);
 int ktb_session_rings_create(struct ktb_session *session,
 			     struct netlink_ext_ack *extack);
 void ktb_session_rings_unlist(struct ktb_session *session);
-void ktb_session_rings_quiesce(struct ktb_session *session);
 void ktb_session_rings_destroy(struct ktb_session *session);
 void ktb_session_rings_wake(struct ktb_session *session);
 void ktb_session_rings_freeze(struct ktb_session *session, int only, bool freeze);

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Rings of CPUs that come and go: what a CPU wrote stays readable and is
+ * announced, the ledger stays exact, and a session ends while its CPU is away.
+ */
+#include "ktb_test.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SWITCH		"sched:sched_switch"
+#define WAKING		"sched:sched_waking"
+#define RING_SIZE	(256 * 1024UL)
+#define ROUNDS		12
+
+FIXTURE(hotplug)
+{
+	struct ktb_nl nl;
+	struct ktb_session s;
+	struct ktb_event e[2];
+	int cpu;		/* that comes and goes */
+	int fd;
+};
+
+static bool set_online(int cpu, bool online)
+{
+	char path[64];
+	bool done;
+	int fd;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
+	fd = open(path, O_WRONLY);
+	if (fd < 0)
+		return false;
+	done = write(fd, online ? "1" : "0", 1) == 1;
+	close(fd);
+	return done;
+}
+
+FIXTURE_SETUP(hotplug)
+{
+	static const char * const names[] = { SWITCH, WAKING };
+
+	ASSERT_CONTROL(&self->nl);
+	self->cpu = ktb_cpus() - 1;
+	if (!self->cpu || !set_online(self->cpu, true))
+		SKIP(return, "no CPU that could go");
+	ASSERT_EQ(0, ktb_pin(0));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_hotplug", 0, RING_SIZE, &self->s));
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, ktb_event_attach(&self->nl, self->s.id, names[i], 0, &self->e[i]));
+	self->fd = ktb_dev_open_bind(self->s.id, -1);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
+}
+
+FIXTURE_TEARDOWN(hotplug)
+{
+	set_online(self->cpu, true);
+	close(self->fd);
+	ktb_session_sweep(&self->nl);
+	ktb_nl_close(&self->nl);
+}
+
+/* A child that polls and reads as fast as it can: each record asks to be told. */
+static pid_t start_reader(int fd)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+		static char buf[65536];
+
+		for (;;) {
+			poll(&p, 1, 1000);
+			while (read(fd, buf, sizeof(buf)) > 0)
+				;
+		}
+	}
+	return pid;
+}
+
+/*
+ * A session that ends while the CPU is away, and was read while that went: a
+ * wake-up left behind on it would be waited for until it is back.
+ */
+TEST_F_TIMEOUT(hotplug, session_ends_while_cpu_is_away, 90)
+{
+	for (int round = 0; round < ROUNDS; round++) {
+		pid_t pid = start_reader(self->fd);
+
+		usleep(20000);
+		ASSERT_TRUE(set_online(self->cpu, false));
+		kill(pid, SIGKILL);
+		EXPECT_EQ(128 + SIGKILL, ktb_reap(pid));
+		close(self->fd);
+		/* Nobody else could wait for it: within the test's time, or never. */
+		ASSERT_EQ(0, ktb_session_del(&self->nl, self->s.id));
+		ASSERT_TRUE(set_online(self->cpu, true));
+		ASSERT_EQ(0, ktb_session_new(&self->nl, "t_hotplug", 0, RING_SIZE, &self->s));
+		ASSERT_EQ(0, ktb_event_attach(&self->nl, self->s.id, SWITCH, 0, &self->e[0]));
+		self->fd = ktb_dev_open_bind(self->s.id, -1);
+		ASSERT_LE(0, self->fd);
+	}
+}
+
+static void count_from(const struct ktb_sample *s, void *arg)
+{
+	__u64 *count = arg;
+
+	(void)s;
+	(*count)++;
+}
+
+/* A CPU that is away: its records stay, all of them, the last ones too. */
+TEST_F_TIMEOUT(hotplug, records_of_a_cpu_that_is_away, 60)
+{
+	struct pollfd p = { .fd = self->fd, .events = POLLIN };
+	__u64 written = 0, seen = 0;
+	struct ktb_walk walk = {};
+	struct ktb_ring ring;
+
+	ASSERT_TRUE(set_online(self->cpu, false));
+	EXPECT_EQ(1, poll(&p, 1, 5000));
+	ASSERT_EQ(0, ktb_session_enable(&self->nl, self->s.id, false));
+	ASSERT_EQ(0, ktb_session_get(&self->nl, self->s.id, &self->s));
+	for (int i = 0; i < self->s.nrings; i++)
+		EXPECT_EQ(self->s.ring[i].cpu != (__u32)self->cpu, self->s.ring[i].online);
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, ktb_event_get(&self->nl, self->s.id, self->e[i].id, &self->e[i]));
+		EXPECT_LEDGER(&self->e[i].sum);
+		for (int c = 0; c < self->e[i].ncpus; c++)
+			if (self->e[i].cpu[c].cpu == (__u32)self->cpu)
+				written += self->e[i].cpu[c].written;
+	}
+	ASSERT_EQ(0, ktb_ring_map(&ring, self->fd, self->cpu));
+	ktb_ring_walk(&ring, &walk, count_from, &seen);
+	EXPECT_LT(0, written);
+	EXPECT_EQ(written, seen);
+	EXPECT_EQ(0, walk.malformed);
+	ktb_ring_unmap(&ring);
+}
+
+/* What comes between the last look and the end of a CPU is announced, too. */
+TEST_F_TIMEOUT(hotplug, last_records_are_announced, 60)
+{
+	struct pollfd p = { .events = POLLIN };
+	char buf[65536];
+
+	close(self->fd);
+	self->fd = ktb_dev_open_bind(self->s.id, self->cpu);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, fcntl(self->fd, F_SETFL, O_NONBLOCK));
+	p.fd = self->fd;
+	for (int round = 0; round < 3; round++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			usleep(50000);
+			_exit(!set_online(self->cpu, false));
+		}
+		/* To the end of the CPU, and all that it wrote. */
+		while (poll(&p, 1, 500) == 1) {
+			EXPECT_EQ(POLLIN, p.revents);
+			while (read(self->fd, buf, sizeof(buf)) > 0)
+				;
+		}
+		EXPECT_EQ(0, ktb_reap(pid));
+		EXPECT_EQ(-1, read(self->fd, buf, sizeof(buf)));
+		EXPECT_EQ(EAGAIN, errno);
+		ASSERT_TRUE(set_online(self->cpu, true));
+		/* And when it is back, it wakes its readers as before. */
+		EXPECT_EQ(1, poll(&p, 1, 5000));
+	}
+}
+
+/* Again and again, with a session whose ring was never there at first. */
+TEST_F_TIMEOUT(hotplug, session_made_without_the_cpu, 60)
+{
+	struct ktb_session s;
+	int fd;
+
+	ASSERT_TRUE(set_online(self->cpu, false));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_later", 0, RING_SIZE, &s));
+	ASSERT_EQ(0, ktb_event_attach(&self->nl, s.id, SWITCH, 0, NULL));
+	EXPECT_EQ(-ENXIO, ktb_dev_open_bind(s.id, self->cpu));
+	ASSERT_TRUE(set_online(self->cpu, true));
+	fd = ktb_dev_open_bind(s.id, self->cpu);
+	ASSERT_LE(0, fd);
+	{
+		struct pollfd p = { .fd = fd, .events = POLLIN };
+
+		EXPECT_EQ(1, poll(&p, 1, 5000));
+	}
+	close(fd);
+}
+
+TEST_HARNESS_MAIN
