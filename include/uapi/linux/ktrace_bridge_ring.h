@@ -72,6 +72,7 @@
  *                                  says EPOLLHUP
  *   fork(2)                        the child has it too; one reader at a time
  *                                  stays the readers' own business
+ *   exit, in any order             what is left over keeps its pages
  *   munmap(2) of a part            allowed
  *   mremap(2) to grow              EFAULT
  *   madvise(2), MADV_DONTNEED      what it drops is gone: SIGBUS; map it again
@@ -81,7 +82,8 @@
  *
  * Errors:
  *
- *   open    EPERM     neither CAP_PERFMON nor CAP_SYS_ADMIN, or locked down
+ *   open    EACCES    the device's mode, 0600, does not allow it
+ *           EPERM     neither CAP_PERFMON nor CAP_SYS_ADMIN, or locked down
  *   bind    EALREADY  the descriptor is bound
  *           ENOENT    no such session
  *           ENXIO     no such CPU, or it has no ring
