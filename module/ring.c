@@ -174,36 +174,52 @@ void ktb_ring_lose(struct ktb_ring *ring)
 		irq_work_queue(&ring->work);
 }
 
-/**
- * ktb_ring_lost_take - what has been lost and not been stated
- * @ring: the ring of this CPU
- * @lost: set to the number of hits
- *
- * The caller states it in the stream, or puts it back. The limit is lifted
- * first: a hit that is lost meanwhile, by a context that nests here, lowers it
- * again. Any context, preemption disabled.
- *
- * Return: whether there was any.
+/*
+ * Let the fast path take records again, unless there is a loss to be stated. The
+ * limit goes up before the look: what is lost later brings it down itself.
  */
-bool ktb_ring_lost_take(struct ktb_ring *ring, unsigned long *lost)
+static void ktb_ring_lift_limit(struct ktb_ring *ring)
 {
-	if (ring->direct)
-		WRITE_ONCE(ring->limit, ring->max_record);
+	if (!ring->direct)
+		return;
+	WRITE_ONCE(ring->limit, ring->max_record);
 	barrier();
-	*lost = local_xchg(&ring->lost, 0);
-	return *lost;
+	if (local_read(&ring->lost))
+		WRITE_ONCE(ring->limit, 0);
 }
 
 /**
- * ktb_ring_lost_put_back - there was no room to state it
+ * ktb_ring_lost_any - whether hits were lost that are not stated
  * @ring: the ring of this CPU
- * @lost: from ktb_ring_lost_take()
+ *
+ * If so, the caller reserves room to state it in the stream, and only then takes
+ * the number: contexts that nest meanwhile write behind that. Any context,
+ * preemption disabled.
+ *
+ * Return: whether there are any.
  */
-void ktb_ring_lost_put_back(struct ktb_ring *ring, unsigned long lost)
+bool ktb_ring_lost_any(struct ktb_ring *ring)
 {
-	local_add(lost, &ring->lost);
-	barrier();
-	WRITE_ONCE(ring->limit, 0);
+	if (local_read(&ring->lost))
+		return true;
+	ktb_ring_lift_limit(ring);
+	return false;
+}
+
+/**
+ * ktb_ring_lost_take - how many hits were lost that are not stated
+ * @ring: the ring of this CPU
+ *
+ * The caller states them. Any context, preemption disabled.
+ *
+ * Return: the number; 0 if a context that nested meanwhile took them.
+ */
+unsigned long ktb_ring_lost_take(struct ktb_ring *ring)
+{
+	unsigned long lost = local_xchg(&ring->lost, 0);
+
+	ktb_ring_lift_limit(ring);
+	return lost;
 }
 
 /**

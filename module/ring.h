@@ -169,8 +169,8 @@ void ktb_ring_ripen(struct ktb_ring *ring);
 void ktb_ring_notify(struct ktb_ring *ring);
 bool ktb_ring_make_room(struct ktb_ring *ring, unsigned int size);
 void ktb_ring_lose(struct ktb_ring *ring);
-bool ktb_ring_lost_take(struct ktb_ring *ring, unsigned long *lost);
-void ktb_ring_lost_put_back(struct ktb_ring *ring, unsigned long lost);
+bool ktb_ring_lost_any(struct ktb_ring *ring);
+unsigned long ktb_ring_lost_take(struct ktb_ring *ring);
 
 /* Stands in where a CPU has no ring: takes nothing. */
 extern struct ktb_ring ktb_ring_none;

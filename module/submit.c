@@ -135,26 +135,26 @@ static bool ktb_ring_begin(struct ktb_ring *ring, unsigned int size, u8 context,
 	return false;
 }
 
-/* State in the stream that hits were lost before what comes next. */
+/*
+ * State in the stream that hits were lost before what comes next. The room for it
+ * comes first: a context that nests here writes behind that, and if it states the
+ * loss itself, 0 is left to us.
+ */
 static bool ktb_lost_write(struct ktb_ring *ring, u64 id, u8 context)
 {
 	struct ktb_lost *record;
-	unsigned long lost;
 	void *room;
 
-	if (!ktb_ring_lost_take(ring, &lost))
+	if (!ktb_ring_lost_any(ring))
 		return true;
-
-	if (!ktb_ring_begin(ring, sizeof(*record), context, &room)) {
-		ktb_ring_lost_put_back(ring, lost);
+	if (!ktb_ring_begin(ring, sizeof(*record), context, &room))
 		return false;
-	}
 	record = room;
 	*record = (struct ktb_lost) {
 		.header.type	= PERF_RECORD_LOST,
 		.header.size	= sizeof(*record),
 		.id		= id,
-		.lost		= lost,
+		.lost		= ktb_ring_lost_take(ring),
 		.sample_id	= ktb_sample_id(id, ring),
 	};
 	ktb_ring_commit(ring, context);
@@ -197,12 +197,12 @@ static bool ktb_event_reserve(const struct ktb_event *event,
  */
 static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 				       struct ktb_event_cpu *ec, unsigned int size,
-				       unsigned long ip, struct pt_regs *regs)
+				       u64 time, unsigned long ip,
+				       struct pt_regs *regs)
 {
 	unsigned int raw = offsetof(struct ktb_sample, raw), full;
 	struct ktb_hit hit = { .ec = ec, .ring = ec->ring };
 	const struct ktb_callchain *chain = NULL;
-	u64 time = ktime_get_mono_fast_ns();
 	struct ktb_sample *sample;
 	void *record;
 
@@ -229,13 +229,15 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
  * @event: the event
  * @size: bytes of the raw data, common fields included
  * @ip: where the tracepoint stands
+ * @time: when
  *
- * All of ktb_event_begin(): any context, with preemption disabled.
+ * All of ktb_event_begin() but the clock, which is its dearest part: any context,
+ * with preemption disabled.
  *
  * Return: as ktb_event_begin().
  */
 struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
-				    unsigned int size, unsigned long ip)
+				    unsigned int size, unsigned long ip, u64 time)
 {
 	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
 	struct ktb_hit hit;
@@ -245,7 +247,7 @@ struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 		local_inc(&ec->filtered);
 		return (struct ktb_hit) { .ec = ec };
 	}
-	hit = ktb_sample_begin(event, ec, size, ip, NULL);
+	hit = ktb_sample_begin(event, ec, size, time, ip, NULL);
 	if (hit.sample)
 		ktb_entry_fill(hit.entry, event, ktb_trace_ctx());
 	return hit;
@@ -336,7 +338,8 @@ void ktb_event_submit(struct ktb_event *event, const void *raw, unsigned int siz
 		return;
 	local_inc(&ec->hits);
 	local_add(count - 1, &ec->extra);
-	hit = ktb_sample_begin(event, ec, size ?: sizeof(u32), ip, regs);
+	hit = ktb_sample_begin(event, ec, size ?: sizeof(u32), ktime_get_mono_fast_ns(),
+			       ip, regs);
 	if (!hit.sample)
 		return;
 	if (user_mode(regs))

@@ -64,7 +64,7 @@ struct ktb_hit {
 
 bool ktb_event_admit(struct ktb_event *event, u64 count);
 struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
-				    unsigned int size, unsigned long ip);
+				    unsigned int size, unsigned long ip, u64 time);
 void ktb_event_end_slow(struct ktb_ring *ring);
 void ktb_event_recursed(struct ktb_event *event);
 void ktb_event_throttle(struct ktb_event *event, bool throttle);
@@ -154,7 +154,7 @@ ktb_entry_fill(struct trace_entry *entry, const struct ktb_event *event,
  * until ktb_event_end(). Here is what happens nearly always: a task hits, the
  * ring has room. The clock is read first, as long as there is little to be kept
  * over the call; all else is left to ktb_event_begin_slow(), which needs
- * nothing of what was found out here. Counterpart of perf_trace_buf_alloc() and
+ * nothing else of what was found out here. Counterpart of perf_trace_buf_alloc() and
  * perf_trace_buf_update().
  *
  * Return: with the record, its raw data filled but for the event's own fields,
@@ -185,7 +185,7 @@ ktb_event_begin(const struct ktb_event *event, unsigned int size)
 		return (struct ktb_hit) { ec, ring, sample, sample->raw };
 	}
 
-	return ktb_event_begin_slow(event, size, _RET_IP_);
+	return ktb_event_begin_slow(event, size, _RET_IP_, time);
 }
 
 /**

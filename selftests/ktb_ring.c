@@ -138,7 +138,7 @@ static bool parse_lost(const char *at, const char *end, struct ktb_sample *s)
 	s->cpu = take32(&at);
 	if (take32(&at))	/* reserved */
 		return false;
-	return take64(&at) == s->id && s->lost > 0;
+	return take64(&at) == s->id;
 }
 
 bool ktb_record_parse(const struct perf_event_header *h, struct ktb_sample *s)

@@ -47,7 +47,9 @@
  *
  *   PERF_RECORD_SAMPLE   a hit
  *   PERF_RECORD_LOST     hits were lost here: id of the event that wrote next,
- *                        number of hits lost, sample_id
+ *                        number of hits lost, sample_id. The number is 0 if a
+ *                        context that interrupted the writer stated it, behind
+ *                        this record
  *
  * A session with KTB_SESSION_OVERWRITE keeps the newest records instead of the
  * oldest. Its positions count down from 0 (as perf's write_backward), so that

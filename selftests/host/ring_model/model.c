@@ -359,7 +359,7 @@ static bool exhaust(u64 position, unsigned int room, bool loss, bool drained)
 		fire(60);
 		choose = NULL;
 		check(position);
-		expect(extras || !reader.unstated, "a loss is not stated before what comes next");
+		expect(!reader.unstated, "a loss is not stated before what comes next");
 		runs++;
 	} while (!trouble && next_path());
 	if (trouble)

@@ -16,6 +16,17 @@ void reader_init(void *page, void *data, size_t size)
 	memset(&reader, 0, sizeof(reader));
 }
 
+/* Hits that were over when this one was fired, and are not to be found before it. */
+static __u64 lost_before(const struct payload *p)
+{
+	__u64 lost = reader.missing;
+
+	for (unsigned int i = 0; i < LEVELS; i++)
+		if ((__s16)(p->done[i] - reader.next[i]) > 0)
+			lost += (__u16)(p->done[i] - reader.next[i]);
+	return lost;
+}
+
 /* As selftests/nest.c, which does it to the kernel. */
 static void check_sample(const struct ktb_sample *s, void *arg)
 {
@@ -34,8 +45,8 @@ static void check_sample(const struct ktb_sample *s, void *arg)
 	}
 	if (p.seq < reader.next[p.level] || (__s16)(p.seq - reader.floor[p.level]) < 0)
 		reader.late++;
+	reader.unstated += lost_before(&p) > reader.lost;
 	reader.missing += p.seq - reader.next[p.level];
-	reader.unstated += reader.missing > reader.lost;
 	reader.next[p.level] = p.seq + 1;
 	for (unsigned int i = 0; i < LEVELS; i++) {
 		if (i < p.level && (__s16)(reader.next[i] - p.begun[i]) > 0)
