@@ -8,6 +8,8 @@
  *			state of the ring that matters, with every offset
  *	random		at random, millions of times
  *	hostile		at random, with a reader that writes its position at random
+ *	overwrite	a ring that overwrites, frozen now and then and looked at: at
+ *			every one or two such places, then at random
  *	threads		at random, with a reader in a thread of its own; for
  *			ThreadSanitizer
  *
@@ -40,6 +42,8 @@ static u64 clock_now;
 static unsigned int (*choose)(unsigned int choices);
 static bool reads_along;
 static bool hostile;
+static bool overwrites;
+static bool bursts;			/* from NMI, of more than the ring holds */
 static bool asleep;			/* the reader */
 static bool reading;			/* it has its turn */
 static bool at_rest;			/* nothing comes in between */
@@ -170,6 +174,10 @@ static void reader_turn(void)
 {
 	long head;
 
+	if (overwrites) {
+		ktb_ring_freeze(ring, true);
+		return;
+	}
 	if (hostile) {
 		static const u64 near[] = { 0, 1, 4, 8, 4096, 4104, -8, -4096, 1ULL << 32 };
 		u64 tail = near[random_number(ARRAY_SIZE(near))];
@@ -204,7 +212,8 @@ void model_yield(void)
 
 	if (at_rest || !choose)
 		return;
-	expect((s64)(ring->page->data_head - last_head) >= 0, "the head goes back");
+	expect(overwrites ? (s64)(last_head - ring->page->data_head) >= 0 :
+	       (s64)(ring->page->data_head - last_head) >= 0, "the head goes back");
 	last_head = ring->page->data_head;
 	choice = choose(1 + choices);
 	if (!choice)
@@ -218,8 +227,8 @@ void model_yield(void)
 		return;
 	}
 	level += choice;
-	/* A position that is a lie does harm only if much is written meanwhile. */
-	for (unsigned int n = hostile && level == LEVELS - 1 ? random_number(60) : 1; n; n--)
+	/* A position that is a lie, or none, does harm only if much is written meanwhile. */
+	for (unsigned int n = bursts && level == LEVELS - 1 ? random_number(60) : 1; n; n--)
 		fire(sizes[random_number(6)]);
 	level = was;
 }
@@ -227,7 +236,10 @@ void model_yield(void)
 /* A ring with this many bytes ever written, and all of them read. */
 static void begin(unsigned long size, u64 position)
 {
-	const struct ktb_ring_config config = { .size = size, .watermark = size / 2, .ops = &ops };
+	const struct ktb_ring_config config = {
+		.size = size, .watermark = size / 2, .ops = &ops,
+		.flags = overwrites ? KTB_SESSION_OVERWRITE : 0,
+	};
 
 	if (ring)
 		ktb_ring_destroy(ring);
@@ -407,6 +419,7 @@ static int at_random(unsigned int count, bool lies)
 	u64 position = 0;
 
 	hostile = lies;
+	bursts = lies;
 	reads_along = true;
 	for (unsigned int round = 0; round < count && !trouble; round++) {
 		random_state = round;
@@ -418,6 +431,119 @@ static int at_random(unsigned int count, bool lies)
 			fire(sizes[random_number(6)]);
 		choose = NULL;
 		check(position);
+	}
+	if (trouble)
+		printf("# %s\n", trouble);
+	return !!trouble;
+}
+
+/* Overwriting */
+
+/* What hits meanwhile changes nothing in a frozen ring, and is lost. */
+static void check_stands_still(void)
+{
+	static char before[8 * 4096];
+	long lost_hits = event_cpu.lost_full.v;
+	long head = ring->head.v;
+
+	memcpy(before, ring->data, ring->size);
+	fire(60);
+	expect(ring->head.v == head && (long)ring->page->data_head == head &&
+	       !memcmp(before, ring->data, ring->size), "a frozen ring was written to");
+	expect(event_cpu.lost_full.v == lost_hits + 1, "a hit of a frozen ring is not lost");
+}
+
+/* A ring at rest: what it has is whole, the newest, and what is not there is known. */
+static void check_snapshot(void)
+{
+	const u64 written = 0 - ring->page->data_head;
+	u64 hits = 0, lost_hits = event_cpu.lost_full.v + event_cpu.lost_recursion.v, missing;
+
+	at_rest = true;
+	ktb_ring_freeze(ring, true);
+	expect(!ring->busy, "a context is still writing");
+	expect(ring->page->data_head == (u64)ring->head.v, "not everything is published");
+	reader_snapshot();
+	missing = reader.missing;
+	for (int i = 0; i < LEVELS; i++) {
+		hits += begun[i];
+		missing += begun[i] - reader.next[i] - (reader.open[i] && begun[i] > reader.next[i]);
+	}
+	expect((u64)event_cpu.hits.v == hits, "hits are not counted");
+	expect(event_cpu.hits.v == event_cpu.written.v + (long)lost_hits,
+	       "hits are not written plus lost");
+	expect(ring->page->lost == lost_hits, "the page's losses are not the ledger's");
+	expect(!event_cpu.lost_recursion.v, "nested contexts taken for recursion");
+	expect(!reader.broken, "a record is not whole");
+	expect(!reader.late && !reader.early, "records out of order");
+	expect(!reader.unstated, "a loss is not stated before what comes next");
+	expect(missing <= reader.lost + ring->lost.v, "newer records are missing");
+	if (written <= ring->size) {
+		expect(reader.samples == (u64)event_cpu.written.v, "written is not there");
+		expect(reader.bytes == written, "bytes got lost");
+		expect(reader.lost + ring->lost.v == lost_hits,
+		       "losses stated are not those had");
+	} else {
+		expect(ring->size - reader.bytes < 2048, "the oldest are gone too early");
+	}
+	check_stands_still();
+	ktb_ring_freeze(ring, false);
+	at_rest = false;
+}
+
+/* One hit, with one or two things in between, in a ring that was written to so much. */
+static bool exhaust_overwrite(unsigned int before, bool loss)
+{
+	path_len = 0;
+	do {
+		choose = NULL;
+		begin(4096, 0);
+		for (unsigned int left = before; left; left -= left > 1200 ? 1000 : left)
+			fire((left > 1200 ? 1000 : left) - sizeof(struct ktb_sample));
+		if (loss)
+			check_snapshot();
+		choose = choose_next;
+		path_at = 0;
+		extras = 0;
+		random_state = 1;
+		fire(60);
+		choose = NULL;
+		check_snapshot();
+		fire(44);
+		check_snapshot();
+		runs++;
+	} while (!trouble && next_path());
+	if (trouble)
+		printf("# %s: after %u bytes%s\n", trouble, before, loss ? ", and a loss" : "");
+	return !trouble;
+}
+
+static int overwrite(unsigned int count)
+{
+	overwrites = true;
+	reads_along = true;
+	max_extras = 1;
+	for (unsigned int before = 100; before < 2 * 4096; before += 8)
+		if (before % 1000 >= 100 && !exhaust_overwrite(ALIGN(before, 8), before & 8))
+			return 1;
+	max_extras = 2;
+	if (!exhaust_overwrite(0, false) || !exhaust_overwrite(4000, false) ||
+	    !exhaust_overwrite(4000, true) || !exhaust_overwrite(9000, true))
+		return 1;
+	printf("# %llu runs\n", (unsigned long long)runs);
+	bursts = true;
+	for (unsigned int round = 0; round < count && !trouble; round++) {
+		random_state = round;
+		choose = NULL;
+		begin(4096U << random_number(2), 0);
+		for (int i = 0; i < 100 && !trouble; i++) {
+			choose = choose_at_random;
+			fire(sizes[random_number(6)]);
+			choose = NULL;
+			if (ring->frozen)
+				check_snapshot();
+		}
+		check_snapshot();
 	}
 	if (trouble)
 		printf("# %s\n", trouble);
@@ -465,8 +591,10 @@ int main(int argc, char **argv)
 		return at_random(count, false);
 	if (argc > 1 && !strcmp(argv[1], "hostile"))
 		return at_random(count, true);
+	if (argc > 1 && !strcmp(argv[1], "overwrite"))
+		return overwrite(count);
 	if (argc > 1 && !strcmp(argv[1], "threads"))
 		return threads(count);
-	fprintf(stderr, "usage: model exhaustive|random|hostile|threads [COUNT]\n");
+	fprintf(stderr, "usage: model exhaustive|random|hostile|overwrite|threads [COUNT]\n");
 	return 2;
 }

@@ -62,11 +62,13 @@ struct reader {
 	__u64 early;
 	__u32 next[LEVELS];
 	__u16 floor[LEVELS];
+	bool open[LEVELS];	/* a snapshot begins inside of a hit that it may not have */
 };
 
 extern struct reader reader;
 
 void reader_init(void *page, void *data, size_t size);
 void reader_look(unsigned int records);
+void reader_snapshot(void);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The reader of the model: that of the selftests, over memory that is no mapping
- * of the device. It judges what it reads.
+ * of the device, and one for snapshots. It judges what it reads.
  */
 #include "ktb_ring.h"
 #include "model.h"
@@ -22,8 +22,8 @@ static __u64 lost_before(const struct payload *p)
 	__u64 lost = reader.missing;
 
 	for (unsigned int i = 0; i < LEVELS; i++)
-		if ((__s16)(p->done[i] - reader.next[i]) > 0)
-			lost += (__u16)(p->done[i] - reader.next[i]);
+		if ((__s16)(p->done[i] - reader.next[i] - reader.open[i]) > 0)
+			lost += (__u16)(p->done[i] - reader.next[i] - reader.open[i]);
 	return lost;
 }
 
@@ -46,6 +46,9 @@ static void check_sample(const struct ktb_sample *s, void *arg)
 	if (p.seq < reader.next[p.level] || (__s16)(p.seq - reader.floor[p.level]) < 0)
 		reader.late++;
 	reader.unstated += lost_before(&p) > reader.lost;
+	if (reader.open[p.level] && p.seq == reader.next[p.level] + 1)
+		reader.next[p.level]++;
+	reader.open[p.level] = false;
 	reader.missing += p.seq - reader.next[p.level];
 	reader.next[p.level] = p.seq + 1;
 	for (unsigned int i = 0; i < LEVELS; i++) {
@@ -78,4 +81,57 @@ void reader_look(unsigned int records)
 			return;
 	}
 	ktb_ring_release(&ring);
+}
+
+/* What comes before the oldest sample was overwritten, and is not missed. */
+static void begin_with(const struct ktb_sample *s)
+{
+	struct payload p;
+
+	memcpy(&p, s->raw, sizeof(p));
+	for (unsigned int i = 0; i < LEVELS; i++) {
+		reader.next[i] = p.done[i];
+		reader.open[i] = i != p.level && p.begun[i] != p.done[i];
+	}
+}
+
+/*
+ * All that a ring which stands still has kept, oldest first. The positions count
+ * down: the newest record is at data_head, each older one behind it.
+ */
+void reader_snapshot(void)
+{
+	static const struct perf_event_header *records[4 * 4096 / 8];
+	__u64 head = __atomic_load_n(&ring.page->data_head, __ATOMIC_ACQUIRE), at = 0;
+	__u64 used = 0 - head < ring.size ? 0 - head : ring.size;
+	unsigned int nr = 0;
+	bool begun = false;
+
+	memset(&reader, 0, sizeof(reader));
+	while (at < used) {
+		records[nr] = (const void *)(ring.data + ((head + at) & (ring.size - 1)));
+		if (records[nr]->size > used - at)
+			break;	/* the rest of one that was overwritten */
+		if (!records[nr]->size) {
+			reader.broken++;
+			return;
+		}
+		at += records[nr++]->size;
+	}
+	reader.bytes = at;
+	while (nr--) {
+		struct ktb_sample s;
+
+		if (!ktb_record_parse(records[nr], &s)) {
+			reader.broken++;
+		} else if (s.type == PERF_RECORD_LOST) {
+			reader.lost += s.lost;
+		} else {
+			if (!begun && used == ring.size)
+				begin_with(&s);
+			begun = true;
+			reader.samples++;
+			check_sample(&s, NULL);
+		}
+	}
 }
