@@ -670,6 +670,27 @@ TEST_F(ring, scribbled_control_page)
 	ktb_worker_finish(&w);
 }
 
+/* A position that can be no record's is not handed on to the next reader. */
+TEST_F(ring, tail_left_between_words)
+{
+	struct ktb_walk walk = {};
+	struct ktb_ring ring;
+
+	ASSERT_EQ(0, make_hits(&self->nl, self->s.id, 0, 10));
+	ASSERT_EQ(0, ktb_ring_map(&ring, self->fd, 0));
+	ring.page->data_tail = 4;
+	ktb_ring_unmap(&ring);
+	close(self->fd);
+	self->fd = ktb_dev_open_bind(self->s.id, 0);
+	ASSERT_LE(0, self->fd);
+	ASSERT_EQ(0, ktb_ring_map(&ring, self->fd, 0));
+	EXPECT_EQ(0, ring.page->data_tail);
+	ktb_ring_walk(&ring, &walk, NULL, NULL);
+	EXPECT_EQ(10, walk.samples);
+	EXPECT_EQ(0, walk.malformed);
+	ktb_ring_unmap(&ring);
+}
+
 /* What a killed reader had not given back is there for the next, exactly. */
 TEST_F(ring, killed_reader)
 {
