@@ -95,6 +95,13 @@ static __always_inline void ktb_entry_set_lazy_count(struct trace_entry *entry, 
 #define ktb_entry_set_lazy_count(entry, count)	((void)(entry), (void)(count))
 #endif
 
+/* 6.2 gave each task one perf context in place of one for each kind of PMU. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
+#define ktb_task_perf_context(task)	((task)->perf_event_ctxp[perf_sw_context])
+#else
+#define ktb_task_perf_context(task)	((task)->perf_event_ctxp)
+#endif
+
 /*
  * Until 6.10 __assign_str() took the source a second time and copied it with
  * strcpy(): a string that grew after it was measured overran the record.

@@ -5,21 +5,26 @@
  *
  * Unloading, step by step, the mirror of loading:
  *
- * 1. The kernel refuses while a descriptor of the device, or a mapping, is
- *    there: both hold the module.
- * 2. The control channel closes; a request under way finishes first. No
+ * 1. The kernel refuses while a descriptor of the device, a mapping, a perf event
+ *    of our PMU or a file in debugfs is open: each holds the module.
+ * 2. The PMU goes. The last of its events took its probe off its tracepoint.
+ * 3. The files in debugfs go.
+ * 4. The control channel closes; a request under way finishes first. No
  *    session or event is made any more.
- * 3. The device goes.
- * 4. Every session ends: probes come off their tracepoints, the last one to run
+ * 5. The device goes.
+ * 6. Every session ends: probes come off their tracepoints, the last one to run
  *    is waited for, then events, rings and sessions are freed.
- * 5. CPU hotplug forgets us.
+ * 7. CPU hotplug forgets us.
  */
 
 #include <linux/module.h>
 
 #include "chardev.h"
+#include "debugfs.h"
+#include "native/native.h"
 #include "netlink.h"
 #include "perfcore.h"
+#include "pmu.h"
 #include "session.h"
 #include "session_rings.h"
 
@@ -39,8 +44,16 @@ static int __init ktb_init(void)
 	err = ktb_netlink_init();
 	if (err)
 		goto err_exit_chardev;
+	ktb_debugfs_init();
+	err = ktb_pmu_init();
+	if (err)
+		goto err_exit_debugfs;
 	return 0;
 
+err_exit_debugfs:
+	ktb_debugfs_exit();
+	ktb_netlink_exit();
+	ktb_sessions_exit();
 err_exit_chardev:
 	ktb_chardev_exit();
 err_exit_perfcore:
@@ -52,6 +65,8 @@ err_exit_rings:
 
 static void __exit ktb_exit(void)
 {
+	ktb_pmu_exit();
+	ktb_debugfs_exit();
 	ktb_netlink_exit();
 	ktb_chardev_exit();
 	ktb_sessions_exit();

@@ -16,6 +16,7 @@
 
 #include "kselftest_harness.h"
 #include "ktb_ctl.h"
+#include "ktb_perf.h"
 #include "ktb_ring.h"
 #include "ktb_tracefs.h"
 #include "ktb_worker.h"

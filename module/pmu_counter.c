@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What only the kernel's own tracepoint PMU can do, done by counters of that PMU
+ * which never count: to find the trace_event_call of an id, to say whether the
+ * caller may have raw data, and to keep the buffers of perf_trace_buf_alloc().
+ * Process context; making a counter takes the mutex of a CPU's perf context, so
+ * none of this may be done where the mutex of a context may be held, but for
+ * ktb_counter_buffers_put().
+ */
+
+#include <linux/mutex.h>
+#include <linux/perf_event.h>
+#include <linux/smp.h>
+#include <linux/workqueue.h>
+
+#include "pmu.h"
+#include "tracepoint.h"
+
+/*
+ * Fires while the kernel boots, and never again: a probe on it costs nothing. Its
+ * raw data are for the privileged, as those of nearly all tracepoints.
+ */
+#define KTB_SILENT_EVENT	"initcall:initcall_level"
+
+static u16 ktb_silent_id;
+
+static DEFINE_MUTEX(ktb_buffers_lock);
+static struct perf_event *ktb_buffers_keeper;	/* ktb_buffers_lock */
+static atomic_t ktb_buffers_users;		/* from 0 under ktb_buffers_lock */
+
+/**
+ * ktb_counter_create - a disabled counter of the kernel's tracepoint PMU
+ * @id: tracepoint id
+ * @sample_type: PERF_SAMPLE_* that it asks for
+ *
+ * The kernel checks id and privilege as for a perf_event_open(2) of the caller.
+ * To be released by perf_event_release_kernel().
+ *
+ * Return: the counter, or
+ * * ERR_PTR(-EINVAL) - no such tracepoint, or its module is going
+ * * ERR_PTR(-EPERM) - no privilege for raw data
+ * * ERR_PTR(-ENOMEM) - out of memory
+ */
+struct perf_event *ktb_counter_create(u64 id, u64 sample_type)
+{
+	struct perf_event_attr attr = {
+		.type		= PERF_TYPE_TRACEPOINT,
+		.size		= sizeof(attr),
+		.config		= id,
+		.sample_type	= sample_type,
+		.disabled	= 1,
+	};
+	struct perf_event *counter;
+
+	/* It counts nowhere; but the CPU must not go away just now. */
+	do {
+		counter = perf_event_create_kernel_counter(&attr, raw_smp_processor_id(),
+							   NULL, NULL, NULL);
+	} while (counter == ERR_PTR(-ENODEV));
+	return counter;
+}
+
+/**
+ * ktb_counter_allow_raw - may the caller see raw data of tracepoints
+ *
+ * perf_allow_tracepoint() reads a variable and calls a hook that are not
+ * exported. So the kernel is asked with a counter of its own.
+ *
+ * Return: 0, or the error of perf_event_open(2), -EPERM or a security module's.
+ */
+int ktb_counter_allow_raw(void)
+{
+	struct perf_event *counter = ktb_counter_create(ktb_silent_id, PERF_SAMPLE_RAW);
+
+	if (IS_ERR(counter))
+		return PTR_ERR(counter);
+	perf_event_release_kernel(counter);
+	return 0;
+}
+
+/**
+ * ktb_counter_buffers_get - see to it that perf_trace_buf_alloc() has buffers
+ *
+ * They exist as long as any event of the kernel's tracepoint PMU does: without
+ * them that function returns an address that is nobody's.
+ *
+ * Return: 0, then to be paired with ktb_counter_buffers_put(), or -ENOMEM.
+ */
+int ktb_counter_buffers_get(void)
+{
+	int err = 0;
+
+	mutex_lock(&ktb_buffers_lock);
+	if (!ktb_buffers_keeper)
+		ktb_buffers_keeper = ktb_counter_create(ktb_silent_id, 0);
+	if (IS_ERR(ktb_buffers_keeper)) {
+		err = PTR_ERR(ktb_buffers_keeper);
+		ktb_buffers_keeper = NULL;
+	} else {
+		atomic_inc(&ktb_buffers_users);
+	}
+	mutex_unlock(&ktb_buffers_lock);
+	return err;
+}
+
+static void ktb_counter_buffers_release(struct work_struct *work)
+{
+	mutex_lock(&ktb_buffers_lock);
+	if (ktb_buffers_keeper && !atomic_read(&ktb_buffers_users)) {
+		perf_event_release_kernel(ktb_buffers_keeper);
+		ktb_buffers_keeper = NULL;
+	}
+	mutex_unlock(&ktb_buffers_lock);
+}
+
+static DECLARE_WORK(ktb_buffers_work, ktb_counter_buffers_release);
+
+/**
+ * ktb_counter_buffers_put - one less needs the buffers
+ *
+ * Its probes have returned for the last time. May be called under the mutex of a
+ * context, which releasing a counter takes: so that is left to a work.
+ */
+void ktb_counter_buffers_put(void)
+{
+	if (atomic_dec_and_test(&ktb_buffers_users))
+		schedule_work(&ktb_buffers_work);
+}
+
+/**
+ * ktb_counter_init - find the event that never fires
+ *
+ * Return: 0, or -ENOENT.
+ */
+int __init ktb_counter_init(void)
+{
+	return ktb_tracepoint_find(KTB_SILENT_EVENT, NULL, &ktb_silent_id);
+}
+
+/**
+ * ktb_counter_exit - wait until the buffers are given up
+ *
+ * Nobody uses them any more.
+ */
+void ktb_counter_exit(void)
+{
+	flush_work(&ktb_buffers_work);
+}
