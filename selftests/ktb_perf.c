@@ -84,7 +84,7 @@ int ktb_perf_take(struct ktb_perf_ring *ring,
 	int records = 0;
 
 	while (tail != head) {
-		char record[2048] __aligned(8);
+		char record[2048] __attribute__((aligned(8)));
 		const struct perf_event_header *h = (const void *)record;
 		size_t size;
 
@@ -94,7 +94,7 @@ int ktb_perf_take(struct ktb_perf_ring *ring,
 		for (size_t i = 0; i < size && i < sizeof(record); i++)
 			record[i] = ring->data[(tail + i) % ring->size];
 		records++;
-		if (size <= sizeof(record))
+		if (take && size <= sizeof(record))
 			take(h, arg);
 		if (!size)
 			break;

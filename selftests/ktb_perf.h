@@ -39,8 +39,8 @@ int ktb_perf_map(struct ktb_perf_ring *ring, int fd, int pages);
 void ktb_perf_unmap(struct ktb_perf_ring *ring);
 
 /*
- * Take all records, oldest first, and give each, made whole, to @take. Records
- * longer than 2048 bytes are not. Returns how many there were.
+ * Take all records, oldest first, and give each, made whole, to @take, unless
+ * that is NULL or the record longer than 2048 bytes. Returns how many there were.
  */
 int ktb_perf_take(struct ktb_perf_ring *ring,
 		  void (*take)(const struct perf_event_header *h, void *arg), void *arg);

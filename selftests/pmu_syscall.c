@@ -63,8 +63,9 @@ FIXTURE_TEARDOWN(pmu)
 	}
 
 #define ASSERT_MAP_BOTH()							\
-	for_both(i)								\
-		ASSERT_EQ(0, ktb_perf_map(&self->ring[i], self->fd[i], PAGES))
+	for_both(i) {							\
+		ASSERT_EQ(0, ktb_perf_map(&self->ring[i], self->fd[i], PAGES));		\
+	}
 
 #define ASSERT_WORK()								\
 	do {									\
@@ -87,23 +88,28 @@ TEST_F(pmu, counts)
 
 	ASSERT_OPEN_BOTH(&attr);
 	ASSERT_WORK();
-	for_both(i)
+	for_both(i) {
 		EXPECT_EQ(0, ktb_perf_count(self->fd[i]));
+	}
 	EXPECT_SAME_IOCTL(0, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_WORK();
-	for_both(i)
+	for_both(i) {
 		EXPECT_EQ(HITS, ktb_perf_count(self->fd[i]));
+	}
 	EXPECT_SAME_IOCTL(0, PERF_EVENT_IOC_DISABLE, 0);
 	ASSERT_WORK();
-	for_both(i)
+	for_both(i) {
 		EXPECT_EQ(HITS, ktb_perf_count(self->fd[i]));
+	}
 	EXPECT_SAME_IOCTL(0, PERF_EVENT_IOC_RESET, 0);
-	for_both(i)
+	for_both(i) {
 		EXPECT_EQ(0, ktb_perf_count(self->fd[i]));
+	}
 	EXPECT_SAME_IOCTL(0, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_WORK();
-	for_both(i)
+	for_both(i) {
 		EXPECT_EQ(HITS, ktb_perf_count(self->fd[i]));
+	}
 }
 
 /* System-wide on the worker's CPU: what else runs there hits as well. */
@@ -277,15 +283,17 @@ TEST_F(pmu, samples)
 	TAKE_BOTH();
 	EXPECT_SAME_SAMPLES(HITS);
 	EXPECT_EQ(self->w.tid, (pid_t)stream[OURS].record[0].head.tid);
-	for_both(i)
+	for_both(i) {
 		EXPECT_EQ(HITS, ktb_perf_count(self->fd[i]));
+	}
 }
 
-/* Every seventh, as PERIOD changes it every fifth; then none after DISABLE. */
+/* Every seventh hit, and when PERIOD says so every fifth. */
 TEST_F(pmu, period)
 {
 	struct perf_event_attr attr = ktb_perf_attr(0, self->id);
 	__u64 period = 5, zero = 0, negative = 1ULL << 63;
+	int samples[BOTH];
 
 	/* No PERF_SAMPLE_PERIOD: with it each hit of a tracepoint is sampled. */
 	attr.sample_type = SAMPLE_TYPE & ~(PERF_SAMPLE_PERIOD | PERF_SAMPLE_RAW);
@@ -294,15 +302,21 @@ TEST_F(pmu, period)
 	ASSERT_MAP_BOTH();
 	EXPECT_SAME_IOCTL(0, PERF_EVENT_IOC_ENABLE, 0);
 	ASSERT_WORK();
-	for_both(i)
-		EXPECT_EQ(HITS / 7, ktb_perf_take(&self->ring[i], keep, &stream[i]));
+	for_both(i) {
+		EXPECT_EQ(HITS / 7, ktb_perf_take(&self->ring[i], NULL, NULL));
+	}
 	EXPECT_SAME_IOCTL(-EINVAL, PERF_EVENT_IOC_PERIOD, &zero);
 	EXPECT_SAME_IOCTL(-EINVAL, PERF_EVENT_IOC_PERIOD, &negative);
 	EXPECT_SAME_IOCTL(-EFAULT, PERF_EVENT_IOC_PERIOD, 8);
 	EXPECT_SAME_IOCTL(0, PERF_EVENT_IOC_PERIOD, &period);
 	ASSERT_WORK();
-	for_both(i)
-		EXPECT_EQ(HITS / 5, ktb_perf_take(&self->ring[i], keep, &stream[i]));
+	for_both(i) {
+		samples[i] = ktb_perf_take(&self->ring[i], NULL, NULL);
+	}
+	EXPECT_EQ(samples[KERNELS], samples[OURS]);
+	/* A new period may begin with a sample. */
+	EXPECT_TRUE(samples[OURS] == HITS / 5 || samples[OURS] == HITS / 5 + 1)
+		TH_LOG("%d samples", samples[OURS]);
 }
 
 /* With the period in the sample, each hit is one and says what it counts for. */
@@ -334,7 +348,7 @@ TEST_F(pmu, frequency)
 	ASSERT_WORK();
 	/* How many depends on time. Not all of them, and not none. */
 	for_both(i) {
-		int samples = ktb_perf_take(&self->ring[i], keep, &stream[i]);
+		int samples = ktb_perf_take(&self->ring[i], NULL, NULL);
 
 		EXPECT_LT(0, samples);
 		EXPECT_GT(20 * HITS, samples);
@@ -363,11 +377,11 @@ TEST_F(pmu, poll_and_wakeup)
 
 		EXPECT_EQ(1, poll(&p, 1, 10000));
 		EXPECT_EQ(POLLIN, p.revents);
-		EXPECT_EQ(HITS, ktb_perf_take(&self->ring[i], keep, &stream[i]));
+		EXPECT_EQ(HITS, ktb_perf_take(&self->ring[i], NULL, NULL));
 	}
 }
 
-/* Three overflows, and it is off; the fourth wake-up is a hang-up. */
+/* Three overflows, and it is off and hung up. */
 TEST_F(pmu, refresh)
 {
 	struct perf_event_attr attr = ktb_perf_attr(0, self->id);
@@ -384,10 +398,12 @@ TEST_F(pmu, refresh)
 		EXPECT_EQ(1, poll(&p, 1, 10000));
 		EXPECT_TRUE(!!(p.revents & POLLHUP));
 	}
-	EXPECT_EQ(ktb_perf_take(&self->ring[KERNELS], keep, &stream[KERNELS]),
-		  ktb_perf_take(&self->ring[OURS], keep, &stream[OURS]));
 	for_both(i) {
-		EXPECT_LE(3, ktb_perf_count(self->fd[i]));
+		int samples = ktb_perf_take(&self->ring[i], NULL, NULL);
+
+		/* The interrupt that switches it off may come a little late. */
+		EXPECT_LE(3, samples);
+		EXPECT_GT(HITS, samples);
 		EXPECT_GT(HITS, ktb_perf_count(self->fd[i]));
 	}
 }
@@ -423,8 +439,9 @@ TEST_F(pmu, set_output)
 
 		ASSERT_OPEN_BOTH(&attr);
 		ASSERT_EQ(0, ktb_perf_map(&ring, self->fd[to], PAGES));
-		for_both(i)
+		for_both(i) {
 			ASSERT_EQ(0, ioctl(self->fd[i], PERF_EVENT_IOC_ID, &id[i]));
+		}
 		ASSERT_EQ(0, ioctl(self->fd[!to], PERF_EVENT_IOC_SET_OUTPUT, self->fd[to]));
 		EXPECT_EQ(-1, ioctl(self->fd[to], PERF_EVENT_IOC_SET_OUTPUT, self->fd[to]));
 		EXPECT_EQ(EINVAL, errno);
@@ -434,8 +451,9 @@ TEST_F(pmu, set_output)
 		stream[0].count = stream[0].others = 0;
 		EXPECT_EQ(2 * HITS, ktb_perf_take(&ring, keep, &stream[0]));
 		for (int n = 0; n < stream[0].count; n++)
-			for_both(i)
+			for_both(i) {
 				count[i] += stream[0].record[n].head.id == id[i];
+			}
 		EXPECT_EQ(HITS, count[OURS]);
 		EXPECT_EQ(HITS, count[KERNELS]);
 		ktb_perf_unmap(&ring);
@@ -521,13 +539,14 @@ TEST_F(pmu, inherit)
 	struct perf_event_attr attr = ktb_perf_attr(0, self->id);
 	pid_t pid;
 
+	/* A group: switched on and off by one call. */
 	attr.inherit = 1;
 	for_both(i) {
 		attr.type = self->type[i];
-		self->fd[i] = ktb_perf_open(&attr, 0, -1, -1, 0);
+		self->fd[i] = ktb_perf_open(&attr, 0, -1, i ? self->fd[0] : -1, 0);
 		ASSERT_LE(0, self->fd[i]);
 	}
-	EXPECT_SAME_IOCTL(0, PERF_EVENT_IOC_ENABLE, 0);
+	EXPECT_EQ(0, ioctl(self->fd[0], PERF_EVENT_IOC_ENABLE, PERF_IOC_FLAG_GROUP));
 	pid = fork();
 	if (!pid) {
 		pid = fork();
@@ -539,12 +558,9 @@ TEST_F(pmu, inherit)
 		_exit(ktb_reap(pid));
 	}
 	EXPECT_EQ(0, ktb_reap(pid));
-	EXPECT_SAME_IOCTL(0, PERF_EVENT_IOC_DISABLE, 0);
-	for_both(i)
-		EXPECT_LE(HITS, ktb_perf_count(self->fd[i]));
-	/* Enabled first, disabled first: what differs are calls in between. */
-	EXPECT_EQ(ktb_perf_count(self->fd[KERNELS]) + 0,
-		  ktb_perf_count(self->fd[OURS]));
+	EXPECT_EQ(0, ioctl(self->fd[0], PERF_EVENT_IOC_DISABLE, PERF_IOC_FLAG_GROUP));
+	EXPECT_LE(HITS, ktb_perf_count(self->fd[OURS]));
+	EXPECT_EQ(ktb_perf_count(self->fd[KERNELS]), ktb_perf_count(self->fd[OURS]));
 }
 
 /* An event that is closed takes those that inherited it along. */
@@ -566,8 +582,9 @@ TEST_F(pmu, close_before_the_child)
 	pid = fork();
 	if (!pid) {
 		close(go[1]);
-		for_both(i)
+		for_both(i) {
 			close(self->fd[i]);
+		}
 		_exit(read(go[0], &c, 1) == 0 ? 0 : 1);
 	}
 	for_both(i) {
