@@ -84,7 +84,7 @@ int ktb_perf_take(struct ktb_perf_ring *ring,
 	int records = 0;
 
 	while (tail != head) {
-		char record[2048] __attribute__((aligned(8)));
+		__u64 record[256];
 		const struct perf_event_header *h = (const void *)record;
 		size_t size;
 
@@ -92,7 +92,7 @@ int ktb_perf_take(struct ktb_perf_ring *ring,
 		memcpy(record, ring->data + tail % ring->size, sizeof(*h));
 		size = h->size;
 		for (size_t i = 0; i < size && i < sizeof(record); i++)
-			record[i] = ring->data[(tail + i) % ring->size];
+			((char *)record)[i] = ring->data[(tail + i) % ring->size];
 		records++;
 		if (take && size <= sizeof(record))
 			take(h, arg);

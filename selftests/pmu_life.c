@@ -411,7 +411,7 @@ static pid_t start_perf_stat(void)
 	return pid;
 }
 
-static int refcnt(void)
+static int module_users(void)
 {
 	FILE *file = fopen("/sys/module/ktrace_bridge/refcnt", "r");
 	int count = -1;
@@ -442,7 +442,7 @@ TEST_F_TIMEOUT(life, rounds_under_load, 1200)
 
 		if (perf) {
 			/* Two events on each CPU: all open. */
-			EXPECT_TRUE(ktb_wait_for(refcnt() >= 2 * ktb_cpus(), 60));
+			EXPECT_TRUE(ktb_wait_for(module_users() >= 2 * ktb_cpus(), 60));
 			usleep(round * 10000 % 150000);
 		} else {
 			pid = start_recorder(self->type);

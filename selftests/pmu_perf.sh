@@ -5,7 +5,7 @@
 # tracepoint PMU, in one group wherever that can be: what both see they have to
 # count, sample and print alike. Runs in the guest's busybox sh.
 #
-# shellcheck disable=SC2016 # conditions are evaluated by check, not where they stand
+# shellcheck disable=SC2016,SC2034 # conditions are evaluated by check, not where they stand
 
 module=/ktb/ktrace_bridge.ko
 pmu=/sys/bus/event_source/devices/ktrace_bridge

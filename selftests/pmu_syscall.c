@@ -264,7 +264,8 @@ static void expect_same_sample(struct __test_metadata *_metadata, int n)
 
 #define TAKE_BOTH()								\
 	for_both(i) {								\
-		stream[i].count = stream[i].others = 0;				\
+		stream[i].count = 0;						\
+		stream[i].others = 0;						\
 		ktb_perf_take(&self->ring[i], keep, &stream[i]);		\
 	}
 
@@ -448,7 +449,8 @@ TEST_F(pmu, set_output)
 		EXPECT_SAME_IOCTL(0, PERF_EVENT_IOC_ENABLE, 0);
 		ASSERT_WORK();
 		EXPECT_SAME_IOCTL(0, PERF_EVENT_IOC_DISABLE, 0);
-		stream[0].count = stream[0].others = 0;
+		stream[0].count = 0;
+		stream[0].others = 0;
 		EXPECT_EQ(2 * HITS, ktb_perf_take(&ring, keep, &stream[0]));
 		for (int n = 0; n < stream[0].count; n++)
 			for_both(i) {
