@@ -183,10 +183,16 @@ int __init ktb_pmu_init(void)
 		return err;
 	err = ktb_pmu_sysfs_init();
 	if (err)
-		return err;
+		goto err_exit_counter;
 	err = perf_pmu_register(&ktb_pmu, KBUILD_MODNAME, -1);
 	if (err)
-		ktb_pmu_sysfs_exit();
+		goto err_exit_sysfs;
+	return 0;
+
+err_exit_sysfs:
+	ktb_pmu_sysfs_exit();
+err_exit_counter:
+	ktb_counter_exit();
 	return err;
 }
 

@@ -8,8 +8,11 @@
  * ktb_counter_buffers_put().
  */
 
+#include <linux/capability.h>
+#include <linux/cred.h>
 #include <linux/mutex.h>
 #include <linux/perf_event.h>
+#include <linux/sched/task.h>
 #include <linux/smp.h>
 #include <linux/workqueue.h>
 
@@ -23,25 +26,14 @@
 #define KTB_SILENT_EVENT	"initcall:initcall_level"
 
 static u16 ktb_silent_id;
+static struct cred *ktb_kernel_cred;
 
 static DEFINE_MUTEX(ktb_buffers_lock);
 static struct perf_event *ktb_buffers_keeper;	/* ktb_buffers_lock */
 static atomic_t ktb_buffers_users;		/* from 0 under ktb_buffers_lock */
 
-/**
- * ktb_counter_create - a disabled counter of the kernel's tracepoint PMU
- * @id: tracepoint id
- * @sample_type: PERF_SAMPLE_* that it asks for
- *
- * The kernel checks id and privilege as for a perf_event_open(2) of the caller.
- * To be released by perf_event_release_kernel().
- *
- * Return: the counter, or
- * * ERR_PTR(-EINVAL) - no such tracepoint, or its module is going
- * * ERR_PTR(-EPERM) - no privilege for raw data
- * * ERR_PTR(-ENOMEM) - out of memory
- */
-struct perf_event *ktb_counter_create(u64 id, u64 sample_type)
+static struct perf_event *ktb_counter_open(u64 id, u64 sample_type, int cpu,
+					   struct task_struct *task)
 {
 	struct perf_event_attr attr = {
 		.type		= PERF_TYPE_TRACEPOINT,
@@ -50,13 +42,39 @@ struct perf_event *ktb_counter_create(u64 id, u64 sample_type)
 		.sample_type	= sample_type,
 		.disabled	= 1,
 	};
+
+	return perf_event_create_kernel_counter(&attr, cpu, task, NULL, NULL);
+}
+
+/* On this CPU: it counts nothing anywhere; but the CPU must not go away just now. */
+static struct perf_event *ktb_counter_open_here(u64 id, u64 sample_type)
+{
 	struct perf_event *counter;
 
-	/* It counts nowhere; but the CPU must not go away just now. */
 	do {
-		counter = perf_event_create_kernel_counter(&attr, raw_smp_processor_id(),
-							   NULL, NULL, NULL);
+		counter = ktb_counter_open(id, sample_type, raw_smp_processor_id(), NULL);
 	} while (counter == ERR_PTR(-ENODEV));
+	return counter;
+}
+
+/**
+ * ktb_counter_create - a disabled counter of the kernel's tracepoint PMU
+ * @id: tracepoint id
+ *
+ * In the kernel's name: not everybody who may count for himself may have a counter
+ * on a CPU. It shows its maker nothing. To be released by
+ * perf_event_release_kernel().
+ *
+ * Return: the counter, or
+ * * ERR_PTR(-EINVAL) - no such tracepoint, or its module is going
+ * * ERR_PTR(-ENOMEM) - out of memory
+ */
+struct perf_event *ktb_counter_create(u64 id)
+{
+	const struct cred *callers = override_creds(ktb_kernel_cred);
+	struct perf_event *counter = ktb_counter_open_here(id, 0);
+
+	revert_creds(callers);
 	return counter;
 }
 
@@ -64,14 +82,20 @@ struct perf_event *ktb_counter_create(u64 id, u64 sample_type)
  * ktb_counter_allow_raw - may the caller see raw data of tracepoints
  *
  * perf_allow_tracepoint() reads a variable and calls a hook that are not
- * exported. So the kernel is asked with a counter of its own.
+ * exported. So the kernel is asked, by a counter in the caller's name: on a CPU for
+ * those who may have that, which is quick, else on the caller.
  *
- * Return: 0, or the error of perf_event_open(2), -EPERM or a security module's.
+ * Return: 0, or the error of perf_event_open(2): -EPERM or a security module's,
+ * -ENOMEM.
  */
 int ktb_counter_allow_raw(void)
 {
-	struct perf_event *counter = ktb_counter_create(ktb_silent_id, PERF_SAMPLE_RAW);
+	struct perf_event *counter;
 
+	if (perfmon_capable())
+		counter = ktb_counter_open_here(ktb_silent_id, PERF_SAMPLE_RAW);
+	else
+		counter = ktb_counter_open(ktb_silent_id, PERF_SAMPLE_RAW, -1, current);
 	if (IS_ERR(counter))
 		return PTR_ERR(counter);
 	perf_event_release_kernel(counter);
@@ -92,7 +116,7 @@ int ktb_counter_buffers_get(void)
 
 	mutex_lock(&ktb_buffers_lock);
 	if (!ktb_buffers_keeper)
-		ktb_buffers_keeper = ktb_counter_create(ktb_silent_id, 0);
+		ktb_buffers_keeper = ktb_counter_create(ktb_silent_id);
 	if (IS_ERR(ktb_buffers_keeper)) {
 		err = PTR_ERR(ktb_buffers_keeper);
 		ktb_buffers_keeper = NULL;
@@ -130,11 +154,18 @@ void ktb_counter_buffers_put(void)
 /**
  * ktb_counter_init - find the event that never fires
  *
- * Return: 0, or -ENOENT.
+ * Return: 0, or
+ * * -ENOENT - the kernel has no such event
+ * * -ENOMEM - out of memory
  */
 int __init ktb_counter_init(void)
 {
-	return ktb_tracepoint_find(KTB_SILENT_EVENT, NULL, &ktb_silent_id);
+	int err = ktb_tracepoint_find(KTB_SILENT_EVENT, NULL, &ktb_silent_id);
+
+	if (err)
+		return err;
+	ktb_kernel_cred = prepare_kernel_cred(&init_task);
+	return ktb_kernel_cred ? 0 : -ENOMEM;
 }
 
 /**
@@ -145,4 +176,5 @@ int __init ktb_counter_init(void)
 void ktb_counter_exit(void)
 {
 	flush_work(&ktb_buffers_work);
+	put_cred(ktb_kernel_cred);
 }

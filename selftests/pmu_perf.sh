@@ -54,16 +54,16 @@ check() {
 }
 
 done_() { [ "$status" -eq 0 ]; }
-failed() { [ "$status" -ne 0 ] && [ "$status" -lt 124 ]; }
+failed() { [ "$status" -ne 0 ] && [ "$status" -ne 124 ]; }
 says() { grep -q -e "$1" "$out"; }
 complains() { grep -q -e "$1" "$err"; }
 unused() { [ "$(cat /sys/module/ktrace_bridge/refcnt)" -eq 0 ]; }
 
 # The same event of both PMUs, and as a group.
 choose() { # event [modifier]
-	kernels=$1${2:+:$2}
+	kernels=$1
 	ours=ktrace_bridge/$1/${2:-}
-	group="{$ours,$kernels}"
+	group="{$ours,$kernels${2:+:$2}}"
 }
 
 # Count both with perf stat's options and a command.
@@ -107,7 +107,7 @@ run perf list
 check "perf list names our events" done_ 'says "ktrace_bridge/sched:sched_switch/"' \
 	'says "ktrace_bridge/raw_syscalls:sys_enter/"'
 run perf stat -e ktrace_bridge/event=0xffff/ true
-check "no such event" failed 'complains "[Ii]nvalid argument"' unused
+check "no such event" 'complains "<not supported>"' unused
 run perf stat -e ktrace_bridge/no:such/ true
 check "no such name" failed 'complains "unknown term"'
 
@@ -120,9 +120,9 @@ count -- sh -c "$napping"
 check "stat of a command" done_ agree '[ "$(total)" -ge 10 ]'
 count -a --no-inherit -- sh -c "$napping"
 check "stat --no-inherit" done_ agree '[ "$(total)" -ge 20 ]'
-choose sched:sched_process_exit
+choose sched:sched_process_fork
 count -- sh -c "$forking"
-check "stat of a command that forks: inherited" done_ agree '[ "$(total)" -ge 15 ]'
+check "stat of a command that forks: inherited" done_ agree '[ "$(total)" -ge 10 ]'
 choose sched:sched_wakeup
 count -a -- sh -c "$forking"
 check "stat of an event about another task" done_ agree '[ "$(total)" -gt 10 ]'
@@ -139,7 +139,9 @@ check "stat -r 3" done_ agree '[ "$(total)" -gt 10 ]'
 count -a -I 100 -- usleep 1000000
 check "stat -I 100: each interval" done_ agree '[ "$(counts "$ours" | wc -l)" -ge 4 ]'
 
-sh -c "while :; do usleep 1000; done" &
+# One that does not fork: a group cannot be opened while contexts are swapped with
+# those of children that end, neither the kernel's events nor ours.
+nice yes >/dev/null &
 worker=$!
 count -p $worker -- usleep 300000
 check "stat -p" done_ agree '[ "$(total)" -gt 10 ]'
@@ -203,7 +205,7 @@ record -a -g -- sh -c "$napping"
 check "record -a -g: samples, tasks and callchains" done_ 'same_samples 20' unused \
 	'grep -q "^ [0-9a-f]*$" ours.txt'
 run perf report --stdio -i both.data
-check "perf report" done_ 'says "of event .*ktrace_bridge/sched:sched_switch/"' 'says "__schedule"'
+check "perf report" done_ 'says "of events* .*ktrace_bridge/sched:sched_switch/"' 'says "__schedule"'
 choose raw_syscalls:sys_enter
 record -- sh -c "$forking"
 check "record of a command that forks" done_ 'same_samples 100'

@@ -199,13 +199,15 @@ static void run_as_nobody(struct __test_metadata *_metadata, FIXTURE_DATA(refuse
 	pid_t pid = fork();
 
 	if (!pid) {
+		_metadata->exit_code = KSFT_PASS;
 		prctl(PR_SET_KEEPCAPS, 1);
 		if (setgid(NOBODY) || setuid(NOBODY) || ktb_keep_caps(caps))
 			_exit(100);
 		check(_metadata, self);
 		_exit(_metadata->exit_code);
 	}
-	EXPECT_EQ(KSFT_PASS, ktb_reap(pid));
+	EXPECT_EQ(KSFT_PASS, ktb_reap(pid))
+		TH_LOG("perf_event_paranoid %d, capabilities %llx", read_int(PARANOID), caps);
 }
 
 static void expect_by_level(struct __test_metadata *_metadata, FIXTURE_DATA(refuse) *self,
