@@ -153,7 +153,9 @@ kill $worker
 wait $worker 2>/dev/null
 worker=
 
+# Who has any controller has that of perf, which cannot be asked for.
 mount -t cgroup2 cgroup2 /sys/fs/cgroup 2>/dev/null
+sed 's/ .*//; s/^/+/' /sys/fs/cgroup/cgroup.controllers >/sys/fs/cgroup/cgroup.subtree_control
 cgroup=/sys/fs/cgroup/ktb
 if mkdir "$cgroup" 2>/dev/null; then
 	sh -c "echo \$\$ >$cgroup/cgroup.procs; while :; do usleep 1000; done" &
