@@ -21,7 +21,6 @@
 
 #include "chardev.h"
 #include "debugfs.h"
-#include "native/native.h"
 #include "netlink.h"
 #include "perfcore.h"
 #include "pmu.h"

@@ -160,7 +160,8 @@ void ktb_counter_buffers_put(void)
  */
 int __init ktb_counter_init(void)
 {
-	int err = ktb_tracepoint_find(KTB_SILENT_EVENT, NULL, &ktb_silent_id);
+	struct tracepoint *tp;
+	int err = ktb_tracepoint_find(KTB_SILENT_EVENT, &tp, &ktb_silent_id);
 
 	if (err)
 		return err;

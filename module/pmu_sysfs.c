@@ -87,10 +87,11 @@ static void __init ktb_pmu_event_add(const struct ktb_native *native, u16 type,
 static void __init ktb_pmu_add_names(void)
 {
 	const struct ktb_native *native;
+	struct tracepoint *tp;
 	u16 type;
 
-	list_for_each_entry(native, &ktb_natives, node)
-		if (!ktb_tracepoint_find(native->name, NULL, &type))
+	ktb_native_for_each(native)
+		if (!ktb_tracepoint_find(native->name, &tp, &type) && tp)
 			ktb_pmu_event_add(native, type, native->name);
 }
 
@@ -132,7 +133,7 @@ static void __init ktb_pmu_add_short_names(void)
  */
 int __init ktb_pmu_sysfs_init(void)
 {
-	size_t most = list_count_nodes(&ktb_natives) * (1 + ktb_pmu_short_names);
+	size_t most = (ktb_natives_end - ktb_natives) * (1 + ktb_pmu_short_names);
 
 	ktb_pmu_events = kvcalloc(most, sizeof(*ktb_pmu_events), GFP_KERNEL);
 	ktb_pmu_events_group.attrs = kvcalloc(most + 1, sizeof(struct attribute *), GFP_KERNEL);
