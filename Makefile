@@ -35,6 +35,9 @@ check-kcsan:			## the tests that share memory between CPUs, under the data race 
 debug-kernel:			## build that kernel alone (35 CPU minutes, once)
 	@scripts/debug-kernel
 
+torture:			## everything at once, at random: MINUTES (2), KERNEL (6.1), SEED
+	@scripts/torture
+
 matrix:				## the last result of each test on each kernel
 	@scripts/matrix
 
@@ -66,5 +69,5 @@ help:				## this text
 	@sed -n 's/^\([a-z_-]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 	@echo "Kernels for KERNELS and KERNEL: $$(sed -n 's/^\([0-9][^\t]*\)\t.*/\1/p' scripts/kernels.txt | xargs)"
 
-.PHONY: all modules tools demo check check-debug check-kcsan debug-kernel matrix shell lint bench \
+.PHONY: all modules tools demo check check-debug check-kcsan debug-kernel torture matrix shell lint bench \
 	update install modules_install clean distclean help
