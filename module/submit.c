@@ -181,7 +181,7 @@ static bool ktb_event_reserve(const struct ktb_event *event,
 
 	if (ring == &ktb_ring_none)
 		return ktb_event_lose(ec, &ec->lost_full);
-	if (ring->busy & context)
+	if (ktb_ring_busy(ring) & context)
 		return ktb_event_lose(ec, &ec->lost_recursion);
 	if (size > ring->max_record)
 		return ktb_event_lose(ec, &ec->lost_big);

@@ -170,8 +170,8 @@ ktb_event_begin(const struct ktb_event *event, unsigned int size)
 	struct ktb_ring *ring = ec->ring;
 	void *record;
 
-	if (likely(ktb_context_usual(pc) && !(ring->busy & KTB_CONTEXT_TASK) &&
-		   full <= ring->limit && !ktb_event_excluded(event) &&
+	if (likely(ktb_context_usual(pc) && !(ktb_ring_busy(ring) & KTB_CONTEXT_TASK) &&
+		   full <= data_race(ring->limit) && !ktb_event_excluded(event) &&
 		   ktb_ring_reserve(ring, full, KTB_CONTEXT_TASK, &record))) {
 		struct ktb_sample *sample = record;
 
@@ -209,7 +209,7 @@ static __always_inline void ktb_event_count(struct ktb_hit hit, u64 count)
 static __always_inline void ktb_event_end(struct ktb_hit hit)
 {
 	local_inc(&hit.ec->written);
-	if (likely(hit.ring->busy == KTB_CONTEXT_TASK))
+	if (likely(ktb_ring_busy(hit.ring) == KTB_CONTEXT_TASK))
 		ktb_ring_commit(hit.ring, KTB_CONTEXT_TASK);
 	else
 		ktb_event_end_slow(hit.ring);
