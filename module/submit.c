@@ -301,7 +301,7 @@ void ktb_event_throttle(struct ktb_event *event, bool throttle)
 	ec->is_throttled = throttle;
 	if (throttle)
 		local_inc(&ec->throttled);
-	if (ec->ring == &ktb_ring_none || ec->ring->busy & context ||
+	if (ec->ring == &ktb_ring_none || ktb_ring_busy(ec->ring) & context ||
 	    !ktb_ring_begin(ec->ring, sizeof(*record), context, &room))
 		return;
 	record = room;
