@@ -35,9 +35,12 @@ struct command {
 
 extern const struct command cmd_attach;
 extern const struct command cmd_detach;
+extern const struct command cmd_flame;
 extern const struct command cmd_list;
 extern const struct command cmd_read;
 extern const struct command cmd_record;
+extern const struct command cmd_report;
+extern const struct command cmd_script;
 extern const struct command cmd_snapshot;
 extern const struct command cmd_status;
 
@@ -141,5 +144,9 @@ struct printer {
 };
 
 int print_record(struct printer *printer, const struct ktb_sample *sample);
+int put_json(struct json_object *object);
+struct json_object *json_sample(struct ktb_formats *formats, const struct ktb_sample *sample,
+				const char *comm, const char *event, const char *text);
+struct json_object *json_lost(const struct ktb_sample *sample, const char *comm);
 
 #endif /* KTBCTL_H */

@@ -68,11 +68,10 @@ static void add_field(const struct ktb_field *field, void *arg)
 	json_object_object_add(arg, field->name, value);
 }
 
-static struct json_object *json_record(struct printer *printer, const char *type,
-				       const struct ktb_sample *sample)
+static struct json_object *json_record(const char *type, const struct ktb_sample *sample,
+				       const char *comm)
 {
 	struct json_object *object = json_object_new_object();
-	const char *comm = ktb_comms_get(printer->comms, sample->tid);
 
 	json_object_object_add(object, "type", json_object_new_string(type));
 	json_object_object_add(object, "time", json_object_new_uint64(sample->time));
@@ -83,7 +82,8 @@ static struct json_object *json_record(struct printer *printer, const char *type
 	return object;
 }
 
-static int put_json(struct json_object *object)
+/* Print an object as a line and free it. Returns 0, or a negative errno of writing. */
+int put_json(struct json_object *object)
 {
 	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
 	int err = put_line(json_object_to_json_string_ext(object, flags));
@@ -92,18 +92,27 @@ static int put_json(struct json_object *object)
 	return err;
 }
 
-static int print_sample_json(struct printer *printer, const struct ktb_sample *sample,
-			     const char *event, const char *text)
+struct json_object *json_sample(struct ktb_formats *formats, const struct ktb_sample *sample,
+				const char *comm, const char *event, const char *text)
 {
-	struct json_object *object = json_record(printer, "sample", sample);
+	struct json_object *object = json_record("sample", sample, comm);
 	struct json_object *fields = json_object_new_object();
 
 	json_object_object_add(object, "event", json_text(event, strlen(event)));
 	json_object_object_add(object, "period", json_object_new_uint64(sample->period));
-	json_object_object_add(object, "text", json_text(text, strlen(text)));
-	ktb_formats_fields(printer->formats, sample, add_field, fields);
+	if (text)
+		json_object_object_add(object, "text", json_text(text, strlen(text)));
+	ktb_formats_fields(formats, sample, add_field, fields);
 	json_object_object_add(object, "fields", fields);
-	return put_json(object);
+	return object;
+}
+
+struct json_object *json_lost(const struct ktb_sample *sample, const char *comm)
+{
+	struct json_object *object = json_record("lost", sample, comm);
+
+	json_object_object_add(object, "lost", json_object_new_uint64(sample->lost));
+	return object;
 }
 
 static int print_sample(struct printer *printer, const struct ktb_sample *sample)
@@ -118,22 +127,21 @@ static int print_sample(struct printer *printer, const struct ktb_sample *sample
 	}
 	ktb_comms_learn(printer->comms, printer->formats, sample);
 	if (printer->json)
-		return print_sample_json(printer, sample, event, text);
+		return put_json(json_sample(printer->formats, sample,
+					    ktb_comms_get(printer->comms, sample->tid), event,
+					    text));
 	return print_text(printer, sample, event, text);
 }
 
 static int print_lost(struct printer *printer, const struct ktb_sample *sample)
 {
-	struct json_object *object;
 	char text[64];
 
 	snprintf(text, sizeof(text), "%" PRIu64 " record%s lost here", sample->lost,
 		 sample->lost == 1 ? "" : "s");
 	if (!printer->json)
 		return print_text(printer, sample, "LOST", text);
-	object = json_record(printer, "lost", sample);
-	json_object_object_add(object, "lost", json_object_new_uint64(sample->lost));
-	return put_json(object);
+	return put_json(json_lost(sample, ktb_comms_get(printer->comms, sample->tid)));
 }
 
 /* Returns 0, or a negative errno of writing. */

@@ -32,7 +32,7 @@ static char *resolve(void *arg, unsigned long long *addr, char **module)
 
 	if (!formats->syms_tried) {
 		formats->syms_tried = true;
-		formats->syms = ktb_kallsyms_load();
+		formats->syms = ktb_kallsyms_load(NULL);
 	}
 	return ktb_kallsyms_find(formats->syms, addr, module);
 }
@@ -46,7 +46,7 @@ static void load_printk_formats(struct ktb_formats *formats)
 	free(text);
 }
 
-static int formats_init(struct ktb_formats *formats)
+static int formats_init(struct ktb_formats *formats, ktb_resolve_fn *function, void *arg)
 {
 	formats->tep = tep_alloc();
 	formats->seq = malloc(sizeof(*formats->seq));
@@ -61,20 +61,29 @@ static int formats_init(struct ktb_formats *formats)
 	tep_set_long_size(formats->tep, sizeof(long));
 	tep_set_page_size(formats->tep, sysconf(_SC_PAGESIZE));
 	tep_set_flag(formats->tep, TEP_NSEC_OUTPUT);
-	return tep_set_function_resolver(formats->tep, resolve, formats);
+	return tep_set_function_resolver(formats->tep, function, arg ? arg : formats);
 }
 
-struct ktb_formats *ktb_formats_new(void)
+/* A set that knows nothing of the running kernel; @function names functions. */
+struct ktb_formats *ktb_formats_new_empty(ktb_resolve_fn *function, void *arg)
 {
 	struct ktb_formats *formats = calloc(1, sizeof(*formats));
 
 	if (!formats)
 		return NULL;
-	if (formats_init(formats)) {
+	if (formats_init(formats, function, arg)) {
 		ktb_formats_free(formats);
 		return NULL;
 	}
-	load_printk_formats(formats);
+	return formats;
+}
+
+struct ktb_formats *ktb_formats_new(void)
+{
+	struct ktb_formats *formats = ktb_formats_new_empty(resolve, NULL);
+
+	if (formats)
+		load_printk_formats(formats);
 	return formats;
 }
 

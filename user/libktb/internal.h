@@ -109,11 +109,15 @@ uint64_t ktb_record_time(const struct ktb_time_place *place,
 /* kallsyms.c */
 struct ktb_kallsyms;
 
-struct ktb_kallsyms *ktb_kallsyms_load(void);
+struct ktb_kallsyms *ktb_kallsyms_load(const char *path);
 void ktb_kallsyms_free(struct ktb_kallsyms *syms);
 char *ktb_kallsyms_find(struct ktb_kallsyms *syms, unsigned long long *addr, char **module);
+uint64_t ktb_kallsyms_address(const struct ktb_kallsyms *syms, const char *name);
 
 /* formats.c */
+
+/* Name of the function at *@addr, in the form libtraceevent wants. */
+typedef char *ktb_resolve_fn(void *arg, unsigned long long *addr, char **module);
 
 /* Two fields of an event that together tell a thread's name. */
 struct ktb_comm_source {
@@ -132,6 +136,7 @@ struct ktb_formats {
 	char error[KTB_ERROR_LEN];
 };
 
+struct ktb_formats *ktb_formats_new_empty(ktb_resolve_fn *resolve, void *arg);
 struct tep_event *ktb_formats_event(struct ktb_formats *formats, const struct ktb_sample *sample);
 
 /* fields.c */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only
-/* The kernel's symbols, for print formats with function names. */
+/* The kernel's symbols, as /proc/kallsyms lists them. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,18 +65,24 @@ static int compare(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
 
-	return x->addr < y->addr ? -1 : x->addr > y->addr;
+	if (x->addr != y->addr)
+		return x->addr < y->addr ? -1 : 1;
+	/* Names point into one text: in the order of the file. */
+	return x->name < y->name ? -1 : x->name > y->name;
 }
 
-/* NULL if there are none to be had; hidden addresses (kptr_restrict) count so. */
-struct ktb_kallsyms *ktb_kallsyms_load(void)
+/*
+ * NULL if there are none to be had; hidden addresses (kptr_restrict) count so.
+ * Without a @path those of the running kernel.
+ */
+struct ktb_kallsyms *ktb_kallsyms_load(const char *path)
 {
 	struct ktb_kallsyms *syms = calloc(1, sizeof(*syms));
 	char *line, *rest;
 
 	if (!syms)
 		return NULL;
-	syms->text = read_all("/proc/kallsyms");
+	syms->text = read_all(path ? path : "/proc/kallsyms");
 	for (line = rest = syms->text; rest && *rest; line = rest) {
 		rest += strcspn(rest, "\n");
 		if (*rest)
@@ -102,8 +108,9 @@ void ktb_kallsyms_free(struct ktb_kallsyms *syms)
 }
 
 /*
- * Name of the function at *@addr, which becomes the function's beginning. In the
- * form tep_set_function_resolver() wants.
+ * Name of the function at *@addr, which becomes the function's beginning; of
+ * several names the last, as perf has it. In the form tep_set_function_resolver()
+ * wants.
  */
 char *ktb_kallsyms_find(struct ktb_kallsyms *syms, unsigned long long *addr, char **module)
 {
@@ -121,4 +128,13 @@ char *ktb_kallsyms_find(struct ktb_kallsyms *syms, unsigned long long *addr, cha
 	*addr = syms->all[low].addr;
 	*module = syms->all[low].module;
 	return syms->all[low].name;
+}
+
+/* The address of a symbol of the kernel proper, 0 if there is none. */
+uint64_t ktb_kallsyms_address(const struct ktb_kallsyms *syms, const char *name)
+{
+	for (unsigned int i = 0; i < syms->nr; i++)
+		if (!syms->all[i].module && !strcmp(syms->all[i].name, name))
+			return syms->all[i].addr;
+	return 0;
 }

@@ -29,6 +29,7 @@ struct ktb_merge;
 struct ktb_formats;
 struct ktb_comms;
 struct ktb_perfdata;
+struct ktb_recording;
 
 /**
  * ktb_version() - version of the library
@@ -1164,6 +1165,198 @@ int ktb_perfdata_finish(struct ktb_perfdata *file);
  * @stats: filled
  */
 void ktb_perfdata_get_stats(const struct ktb_perfdata *file, struct ktb_perfdata_stats *stats);
+
+/* ---- reading a perf.data -------------------------------------------------- */
+
+/**
+ * struct ktb_recording_options - where names of addresses come from
+ * @kallsyms: a copy of the recorded machine's /proc/kallsyms; NULL for this
+ *	machine's, if its kernel is the one that was recorded
+ * @symfs: directory below which programs and libraries are looked for; NULL for /
+ */
+struct ktb_recording_options {
+	const char *kallsyms;
+	const char *symfs;
+};
+
+/**
+ * struct ktb_recording_event - an event a recording has samples of
+ * @name: name, "system:event" of a tracepoint
+ * @type: PERF_TYPE_*
+ * @config: which of that type; a tracepoint's id
+ * @sample_type: PERF_SAMPLE_* mask of its samples
+ */
+struct ktb_recording_event {
+	const char *name;
+	uint32_t type;
+	uint64_t config;
+	uint64_t sample_type;
+};
+
+/**
+ * struct ktb_record - a record of a recording
+ * @header: the record itself; it and what @sample points to are valid until the
+ *	next one is asked for
+ * @sample: decoded
+ * @event: event it is of; NULL if the recording does not tell
+ */
+struct ktb_record {
+	const struct perf_event_header *header;
+	struct ktb_sample sample;
+	const struct ktb_recording_event *event;
+};
+
+/**
+ * struct ktb_frame - a place in a call chain
+ * @addr: address
+ * @place: the same as an offset in the program's or library's file; the address
+ *	itself where there is none
+ * @kernel: whether it is the kernel's
+ * @symbol: name of the function there, NULL if it is not known
+ * @offset: bytes from the function's beginning
+ * @dso: program, library or module, "[kernel.kallsyms]" of the kernel proper;
+ *	NULL if it is not known
+ *
+ * Names live as long as the recording.
+ */
+struct ktb_frame {
+	uint64_t addr;
+	uint64_t place;
+	bool kernel;
+	const char *symbol;
+	uint64_t offset;
+	const char *dso;
+};
+
+/**
+ * struct ktb_recording_stats - what came out of a recording so far
+ * @samples: samples
+ * @lost: samples that its LOST records say are missing
+ * @late: records that came out later than a younger one
+ */
+struct ktb_recording_stats {
+	uint64_t samples;
+	uint64_t lost;
+	uint64_t late;
+};
+
+/**
+ * ktb_recording_new() - make a handle of a perf.data file to read
+ *
+ * Return: the handle, NULL when out of memory.
+ */
+struct ktb_recording *ktb_recording_new(void);
+
+/**
+ * ktb_recording_free() - close a recording
+ * @recording: the recording, or NULL
+ */
+void ktb_recording_free(struct ktb_recording *recording);
+
+/**
+ * ktb_recording_error() - what the last failed call on the recording found wrong
+ * @recording: the recording
+ *
+ * Return: one line of text without a newline; empty when nothing failed.
+ */
+const char *ktb_recording_error(const struct ktb_recording *recording);
+
+/**
+ * ktb_recording_open() - open a perf.data file, ours or perf's
+ * @recording: the recording
+ * @path: the file
+ * @options: options, NULL for none
+ *
+ * Return: 0, or
+ * * -EINVAL: it is no perf.data file
+ * * -EIO: it is cut off, damaged, or was never finished
+ * * -EOPNOTSUPP: it is of the other byte order, of a pipe, or a part of a
+ *   directory of files
+ * * -EALREADY: the recording is open
+ * * -ENOMEM: out of memory
+ * * another negative errno of opening the file
+ */
+int ktb_recording_open(struct ktb_recording *recording, const char *path,
+		       const struct ktb_recording_options *options);
+
+/**
+ * ktb_recording_nr_events() - number of events
+ * @recording: an open recording
+ *
+ * Return: that number.
+ */
+unsigned int ktb_recording_nr_events(const struct ktb_recording *recording);
+
+/**
+ * ktb_recording_event() - one of the events
+ * @recording: an open recording
+ * @index: which, from 0
+ *
+ * Return: the event, which stays the recording's; NULL beyond the last.
+ */
+const struct ktb_recording_event *ktb_recording_event(const struct ktb_recording *recording,
+						      unsigned int index);
+
+/**
+ * ktb_recording_formats() - the formats that are in the recording
+ * @recording: an open recording
+ *
+ * Return: the set, which stays the recording's.
+ */
+struct ktb_formats *ktb_recording_formats(struct ktb_recording *recording);
+
+/**
+ * ktb_recording_next() - the next record, in the order of time
+ * @recording: an open recording
+ * @record: filled
+ *
+ * Names of threads and mappings are then known as they were at that time.
+ *
+ * Return: 1, 0 when there are no more, or
+ * * -EIO: the file is damaged
+ * * -EOPNOTSUPP: it has samples of a kind that is not supported
+ * * -ENOMEM: out of memory
+ */
+int ktb_recording_next(struct ktb_recording *recording, struct ktb_record *record);
+
+/**
+ * ktb_recording_comm() - name of a thread, at the time of the last record
+ * @recording: an open recording
+ * @tid: the thread
+ *
+ * Return: the name, valid until the next call on @recording; ":tid" if the
+ * recording does not tell.
+ */
+const char *ktb_recording_comm(struct ktb_recording *recording, uint32_t tid);
+
+/**
+ * ktb_recording_frames() - a sample's call chain with names
+ * @recording: an open recording
+ * @record: the sample, handed out last
+ * @frames: filled, the innermost first; of a sample without a call chain its
+ *	instruction pointer alone
+ * @max: room there
+ *
+ * Return: number of frames.
+ */
+unsigned int ktb_recording_frames(struct ktb_recording *recording, const struct ktb_record *record,
+				  struct ktb_frame *frames, unsigned int max);
+
+/**
+ * ktb_recording_problem() - why functions have no names
+ * @recording: an open recording
+ *
+ * Return: a text to be shown, NULL if nothing kept names from being found so far.
+ */
+const char *ktb_recording_problem(const struct ktb_recording *recording);
+
+/**
+ * ktb_recording_get_stats() - what came out so far
+ * @recording: an open recording
+ * @stats: filled
+ */
+void ktb_recording_get_stats(const struct ktb_recording *recording,
+			     struct ktb_recording_stats *stats);
 
 #ifdef __cplusplus
 }

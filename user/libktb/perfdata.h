@@ -111,6 +111,7 @@ unsigned int ktb_perfdata_put_table(const struct ktb_perfdata *file, struct ktb_
 void ktb_perfdata_sideband_attr(struct perf_event_attr *attr);
 
 /* perfdata_host.c */
+size_t ktb_find_build_id(const uint8_t *notes, size_t len, const uint8_t **id);
 bool ktb_feature_build_id(struct ktb_perfdata *file, struct ktb_blob *blob);
 bool ktb_feature_hostname(struct ktb_perfdata *file, struct ktb_blob *blob);
 bool ktb_feature_osrelease(struct ktb_perfdata *file, struct ktb_blob *blob);

@@ -150,7 +150,7 @@ bool ktb_feature_clock_data(struct ktb_perfdata *file, struct ktb_blob *blob)
 }
 
 /* Find the build id among ELF notes. Returns its size, 0 if there is none. */
-static size_t find_build_id(const uint8_t *notes, size_t len, const uint8_t **id)
+size_t ktb_find_build_id(const uint8_t *notes, size_t len, const uint8_t **id)
 {
 	size_t at = 0, name, desc;
 	struct {
@@ -197,7 +197,7 @@ bool ktb_feature_build_id(struct ktb_perfdata *file, struct ktb_blob *blob)
 		return false;
 	len = read(fd, notes, sizeof(notes));
 	close(fd);
-	event.size = len > 0 ? find_build_id(notes, len, &id) : 0;
+	event.size = len > 0 ? ktb_find_build_id(notes, len, &id) : 0;
 	if (!event.size || event.size > sizeof(event.id))
 		return false;
 	memcpy(event.id, id, event.size);

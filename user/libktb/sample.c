@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "cursor.h"
 #include "internal.h"
 
 #define SAMPLE_KNOWN                                                                    \
@@ -10,95 +11,56 @@
 	 PERF_SAMPLE_ADDR | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | PERF_SAMPLE_CPU |  \
 	 PERF_SAMPLE_PERIOD | PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_RAW)
 
-/* What is left of a record; @bad once something did not fit. */
-struct cursor {
-	const uint8_t *at;
-	const uint8_t *end;
-	bool bad;
-};
-
-static const void *take(struct cursor *cursor, uint64_t len)
+static void take_tid(struct ktb_cursor *cursor, struct ktb_sample *sample)
 {
-	const void *at = cursor->at;
-
-	if (len > (uint64_t)(cursor->end - cursor->at)) {
-		cursor->bad = true;
-		return NULL;
-	}
-	cursor->at += len;
-	return at;
+	sample->pid = ktb_take_u32(cursor);
+	sample->tid = ktb_take_u32(cursor);
 }
 
-static uint64_t take_u64(struct cursor *cursor)
+static void take_cpu(struct ktb_cursor *cursor, struct ktb_sample *sample)
 {
-	const void *at = take(cursor, sizeof(uint64_t));
-	uint64_t value = 0;
-
-	if (at)
-		memcpy(&value, at, sizeof(value));
-	return value;
+	sample->cpu = ktb_take_u32(cursor);
+	ktb_take_u32(cursor); /* reserved */
 }
 
-static uint32_t take_u32(struct cursor *cursor)
+static void take_chain(struct ktb_cursor *cursor, struct ktb_sample *sample)
 {
-	const void *at = take(cursor, sizeof(uint32_t));
-	uint32_t value = 0;
-
-	if (at)
-		memcpy(&value, at, sizeof(value));
-	return value;
-}
-
-static void take_tid(struct cursor *cursor, struct ktb_sample *sample)
-{
-	sample->pid = take_u32(cursor);
-	sample->tid = take_u32(cursor);
-}
-
-static void take_cpu(struct cursor *cursor, struct ktb_sample *sample)
-{
-	sample->cpu = take_u32(cursor);
-	take_u32(cursor); /* reserved */
-}
-
-static void take_chain(struct cursor *cursor, struct ktb_sample *sample)
-{
-	uint64_t nr = take_u64(cursor);
+	uint64_t nr = ktb_take_u64(cursor);
 
 	if (nr > UINT16_MAX) {
 		cursor->bad = true;
 		return;
 	}
 	sample->nr_chain = nr;
-	sample->chain = take(cursor, nr * sizeof(uint64_t));
+	sample->chain = ktb_take(cursor, nr * sizeof(uint64_t));
 }
 
-static void take_raw(struct cursor *cursor, struct ktb_sample *sample)
+static void take_raw(struct ktb_cursor *cursor, struct ktb_sample *sample)
 {
-	sample->raw_size = take_u32(cursor);
-	sample->raw = take(cursor, sample->raw_size);
+	sample->raw_size = ktb_take_u32(cursor);
+	sample->raw = ktb_take(cursor, sample->raw_size);
 }
 
-static void parse_sample(uint64_t type, struct cursor *cursor, struct ktb_sample *sample)
+static void parse_sample(uint64_t type, struct ktb_cursor *cursor, struct ktb_sample *sample)
 {
 	if (type & PERF_SAMPLE_IDENTIFIER)
-		sample->id = take_u64(cursor);
+		sample->id = ktb_take_u64(cursor);
 	if (type & PERF_SAMPLE_IP)
-		sample->ip = take_u64(cursor);
+		sample->ip = ktb_take_u64(cursor);
 	if (type & PERF_SAMPLE_TID)
 		take_tid(cursor, sample);
 	if (type & PERF_SAMPLE_TIME)
-		sample->time = take_u64(cursor);
+		sample->time = ktb_take_u64(cursor);
 	if (type & PERF_SAMPLE_ADDR)
-		take_u64(cursor);
+		ktb_take_u64(cursor);
 	if (type & PERF_SAMPLE_ID)
-		sample->id = take_u64(cursor);
+		sample->id = ktb_take_u64(cursor);
 	if (type & PERF_SAMPLE_STREAM_ID)
-		take_u64(cursor);
+		ktb_take_u64(cursor);
 	if (type & PERF_SAMPLE_CPU)
 		take_cpu(cursor, sample);
 	if (type & PERF_SAMPLE_PERIOD)
-		sample->period = take_u64(cursor);
+		sample->period = ktb_take_u64(cursor);
 	if (type & PERF_SAMPLE_CALLCHAIN)
 		take_chain(cursor, sample);
 	if (type & PERF_SAMPLE_RAW)
@@ -106,20 +68,20 @@ static void parse_sample(uint64_t type, struct cursor *cursor, struct ktb_sample
 }
 
 /* struct sample_id, at the end of every record that is not a sample. */
-static void parse_sample_id(uint64_t type, struct cursor *cursor, struct ktb_sample *sample)
+static void parse_sample_id(uint64_t type, struct ktb_cursor *cursor, struct ktb_sample *sample)
 {
 	if (type & PERF_SAMPLE_TID)
 		take_tid(cursor, sample);
 	if (type & PERF_SAMPLE_TIME)
-		sample->time = take_u64(cursor);
+		sample->time = ktb_take_u64(cursor);
 	if (type & PERF_SAMPLE_ID)
-		sample->id = take_u64(cursor);
+		sample->id = ktb_take_u64(cursor);
 	if (type & PERF_SAMPLE_STREAM_ID)
-		take_u64(cursor);
+		ktb_take_u64(cursor);
 	if (type & PERF_SAMPLE_CPU)
 		take_cpu(cursor, sample);
 	if (type & PERF_SAMPLE_IDENTIFIER)
-		sample->id = take_u64(cursor);
+		sample->id = ktb_take_u64(cursor);
 }
 
 /* Bytes of struct sample_id. */
@@ -131,7 +93,7 @@ unsigned int ktb_sample_id_size(uint64_t type)
 }
 
 static void parse_other(uint64_t type, const struct perf_event_header *record,
-			struct cursor *cursor, struct ktb_sample *sample)
+			struct ktb_cursor *cursor, struct ktb_sample *sample)
 {
 	unsigned int trailer = ktb_sample_id_size(type);
 
@@ -140,8 +102,8 @@ static void parse_other(uint64_t type, const struct perf_event_header *record,
 		return;
 	}
 	if (record->type == PERF_RECORD_LOST) {
-		sample->id = take_u64(cursor);
-		sample->lost = take_u64(cursor);
+		sample->id = ktb_take_u64(cursor);
+		sample->lost = ktb_take_u64(cursor);
 	}
 	cursor->at = cursor->end - trailer;
 	parse_sample_id(type, cursor, sample);
@@ -150,7 +112,7 @@ static void parse_other(uint64_t type, const struct perf_event_header *record,
 int ktb_sample_parse(uint64_t sample_type, const struct perf_event_header *record,
 		     struct ktb_sample *sample)
 {
-	struct cursor cursor = {
+	struct ktb_cursor cursor = {
 		.at = (const uint8_t *)(record + 1),
 		.end = (const uint8_t *)record + record->size,
 	};

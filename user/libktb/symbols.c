@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* Names of addresses: the kernel's from kallsyms, others' from their files. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "recording.h"
+
+#define KERNEL "[kernel.kallsyms]"
+
+/* What came and went in the kernel while recording: BPF programs, trampolines. */
+struct area {
+	uint64_t start;
+	uint64_t end;
+	char *name;
+};
+
+struct ktb_symbols {
+	char *kallsyms_path; /* or NULL: the running kernel's */
+	char *symfs;
+
+	bool loaded; /* or tried */
+	struct ktb_kallsyms *kallsyms;
+	uint8_t build_id[20]; /* of the kernel that was recorded */
+	size_t build_id_len;
+	uint64_t kernel_start; /* _text there, or 0 */
+	uint64_t moved; /* from there to here */
+	uint64_t text_start; /* here, if it has moved */
+	uint64_t text_end;
+	bool kernel_missed;
+
+	char problem[512];
+
+	struct area *areas;
+	unsigned int nr_areas;
+	struct ktb_dso **dsos;
+	unsigned int nr_dsos;
+};
+
+static char *copy_of(const char *text)
+{
+	return text ? strdup(text) : NULL;
+}
+
+struct ktb_symbols *ktb_symbols_new(const char *kallsyms, const char *symfs)
+{
+	struct ktb_symbols *symbols = calloc(1, sizeof(*symbols));
+
+	if (!symbols)
+		return NULL;
+	symbols->kallsyms_path = copy_of(kallsyms);
+	symbols->symfs = copy_of(symfs);
+	return symbols;
+}
+
+void ktb_symbols_free(struct ktb_symbols *symbols)
+{
+	if (!symbols)
+		return;
+	for (unsigned int i = 0; i < symbols->nr_dsos; i++)
+		ktb_dso_free(symbols->dsos[i]);
+	for (unsigned int i = 0; i < symbols->nr_areas; i++)
+		free(symbols->areas[i].name);
+	ktb_kallsyms_free(symbols->kallsyms);
+	free(symbols->kallsyms_path);
+	free(symbols->symfs);
+	free(symbols->areas);
+	free(symbols->dsos);
+	free(symbols);
+}
+
+/* ---- the kernel ---- */
+
+void ktb_symbols_kernel_start(struct ktb_symbols *symbols, uint64_t start)
+{
+	symbols->kernel_start = start;
+}
+
+void ktb_symbols_kernel_area(struct ktb_symbols *symbols, uint64_t start, uint64_t len,
+			     const char *name, bool gone)
+{
+	struct area *all = symbols->areas;
+
+	/* Its samples may come out later than its end: it stays known. */
+	if (gone)
+		return;
+	all = ktb_array_more(all, symbols->nr_areas, sizeof(*all));
+	if (!all)
+		return;
+	symbols->areas = all;
+	all[symbols->nr_areas++] = (struct area){ start, start + len, strdup(name) };
+}
+
+/* Whether this machine's kernel is the one that was recorded, as far as is known. */
+static bool is_this_kernel(const struct ktb_symbols *symbols)
+{
+	uint8_t notes[4096];
+	const uint8_t *id;
+	ssize_t len;
+	int fd;
+
+	if (symbols->kallsyms_path || !symbols->build_id_len)
+		return true;
+	fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return true;
+	len = read(fd, notes, sizeof(notes));
+	close(fd);
+	return len > 0 && ktb_find_build_id(notes, len, &id) == symbols->build_id_len &&
+	       !memcmp(id, symbols->build_id, symbols->build_id_len);
+}
+
+static void load_kernel(struct ktb_symbols *symbols)
+{
+	uint64_t text;
+
+	symbols->loaded = true;
+	if (!is_this_kernel(symbols))
+		return;
+	symbols->kallsyms = ktb_kallsyms_load(symbols->kallsyms_path);
+	if (!symbols->kallsyms || !symbols->kernel_start)
+		return;
+	text = ktb_kallsyms_address(symbols->kallsyms, "_text");
+	if (!text || text == symbols->kernel_start)
+		return;
+	symbols->moved = text - symbols->kernel_start;
+	symbols->text_start = text;
+	symbols->text_end = ktb_kallsyms_address(symbols->kallsyms, "_etext");
+}
+
+static bool find_area(const struct ktb_symbols *symbols, uint64_t addr, struct ktb_frame *frame)
+{
+	/* The newest that was there. */
+	for (unsigned int i = symbols->nr_areas; i--;) {
+		const struct area *area = &symbols->areas[i];
+
+		if (addr < area->start || addr >= area->end)
+			continue;
+		frame->symbol = area->name;
+		frame->offset = addr - area->start;
+		return true;
+	}
+	return false;
+}
+
+static const char *bracketed(struct ktb_symbols *symbols, const char *module)
+{
+	const struct ktb_dso *dso;
+	char name[80];
+
+	snprintf(name, sizeof(name), "[%s]", module);
+	/* A place for the name that lasts. */
+	dso = ktb_symbols_dso(symbols, name);
+	return dso ? dso->path : KERNEL;
+}
+
+/* Returns false if the address has no name. */
+bool ktb_symbols_kernel(struct ktb_symbols *symbols, uint64_t addr, struct ktb_frame *frame)
+{
+	unsigned long long start;
+	char *name, *module = NULL;
+
+	if (!symbols->loaded)
+		load_kernel(symbols);
+	if (find_area(symbols, addr, frame))
+		return true;
+	start = addr + symbols->moved;
+	if (symbols->moved && (start < symbols->text_start || start >= symbols->text_end))
+		return false; /* modules have moved in a way of their own */
+	name = ktb_kallsyms_find(symbols->kallsyms, &start, &module);
+	symbols->kernel_missed |= !name;
+	if (!name)
+		return false;
+	frame->symbol = name;
+	frame->offset = addr + symbols->moved - start;
+	if (module)
+		frame->dso = bracketed(symbols, module);
+	return true;
+}
+
+/* For print formats: in the form libtraceevent wants. */
+char *ktb_symbols_function(void *arg, unsigned long long *addr, char **module)
+{
+	struct ktb_frame frame = { 0 };
+
+	if (!ktb_symbols_kernel(arg, *addr, &frame))
+		return NULL;
+	*addr -= frame.offset;
+	*module = NULL;
+	return (char *)frame.symbol;
+}
+
+/* ---- programs and libraries ---- */
+
+struct ktb_dso *ktb_symbols_dso(struct ktb_symbols *symbols, const char *path)
+{
+	struct ktb_dso **all, *dso;
+
+	for (unsigned int i = symbols->nr_dsos; i--;)
+		if (!strcmp(symbols->dsos[i]->path, path))
+			return symbols->dsos[i];
+	all = ktb_array_more(symbols->dsos, symbols->nr_dsos, sizeof(struct ktb_dso *));
+	if (!all)
+		return NULL;
+	symbols->dsos = all;
+	dso = calloc(1, sizeof(*dso));
+	if (dso)
+		dso->path = strdup(path);
+	if (!dso || !dso->path) {
+		free(dso);
+		return NULL;
+	}
+	all[symbols->nr_dsos++] = dso;
+	return dso;
+}
+
+void ktb_symbols_build_id(struct ktb_symbols *symbols, const char *path, const uint8_t *id,
+			  size_t len)
+{
+	const bool kernel = !strcmp(path, KERNEL);
+	struct ktb_dso *dso = kernel ? NULL : ktb_symbols_dso(symbols, path);
+
+	if (kernel) {
+		memcpy(symbols->build_id, id, len);
+		symbols->build_id_len = len;
+	} else if (dso) {
+		memcpy(dso->build_id, id, len);
+		dso->build_id_len = len;
+	}
+}
+
+const char *ktb_symbols_user(struct ktb_symbols *symbols, struct ktb_dso *dso, uint64_t offset,
+			     uint64_t *into)
+{
+	if (!dso->loaded)
+		ktb_dso_load(dso, symbols->symfs, !symbols->symfs && is_this_kernel(symbols));
+	return ktb_dso_symbol(dso, offset, into);
+}
+
+/* ---- what is wrong ---- */
+
+static const char *kernel_problem(const struct ktb_symbols *symbols)
+{
+	if (!symbols->kernel_missed || symbols->kallsyms)
+		return NULL;
+	if (symbols->kallsyms_path)
+		return "the file given with --kallsyms has no symbols: functions of the kernel "
+		       "have no names";
+	if (!is_this_kernel(symbols))
+		return "it was recorded on another kernel than the one running here: give its "
+		       "/proc/kallsyms with --kallsyms, or functions of the kernel have no names";
+	return "the kernel hides its symbols (kptr_restrict): functions of the kernel have no "
+	       "names; 'sysctl kernel.kptr_restrict=0', or root, shows them";
+}
+
+/* Why addresses have no names; NULL if there is nothing to be said. */
+const char *ktb_symbols_problem(struct ktb_symbols *symbols)
+{
+	const char *problem = kernel_problem(symbols);
+
+	if (problem)
+		return problem;
+#ifndef HAVE_LIBDW
+	for (unsigned int i = 0; i < symbols->nr_dsos; i++)
+		if (symbols->dsos[i]->loaded)
+			return "this ktbctl was built without libdw: functions of programs have "
+			       "no names";
+#endif
+	for (unsigned int i = 0; i < symbols->nr_dsos; i++)
+		if (symbols->dsos[i]->mismatch) {
+			snprintf(symbols->problem, sizeof(symbols->problem),
+				 "'%s' is not the one that was recorded (its build id differs): "
+				 "its functions have no names",
+				 symbols->dsos[i]->path);
+			return symbols->problem;
+		}
+	return NULL;
+}

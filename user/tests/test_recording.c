@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reading a perf.data file: what was written by several CPUs comes out in the
+ * order of time, with the names of that time; files that are cut off or damaged
+ * give an error and nothing worse.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fake.h"
+#include "perfdata.h"
+#include "perffile.h"
+#include "recording.h"
+#include "tap.h"
+
+static char dir[32];
+static char path[64];
+static struct fake_reader fake;
+
+static const struct ktb_event_info events[] = {
+	{ .id = 1, .name = "fake:one", .type = FAKE_EVENT_TYPE, .period = 1 },
+	{ .id = 2, .name = "fake:two", .type = FAKE_EVENT_TYPE + 1, .period = 10 },
+};
+
+static struct ktb_perfdata *begin(void)
+{
+	const struct ktb_perfdata_options options = {
+		.sample_type = FAKE_SAMPLE_TYPE,
+		.events = events,
+		.nr_events = 2,
+	};
+	struct ktb_perfdata *file = ktb_perfdata_new();
+
+	if (ktb_perfdata_open(file, path, &options)) {
+		printf("Bail out! %s\n", ktb_perfdata_error(file));
+		exit(1);
+	}
+	return file;
+}
+
+static struct ktb_recording *open_it(void)
+{
+	struct ktb_recording *recording = ktb_recording_new();
+
+	if (ktb_recording_open(recording, path, NULL)) {
+		printf("Bail out! %s\n", ktb_recording_error(recording));
+		exit(1);
+	}
+	return recording;
+}
+
+/* A COMM record of thread 11, as the side-band would have it. */
+static void write_comm(struct ktb_perfdata *file, uint64_t time, const char *name)
+{
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		char name[8];
+		uint32_t id_pid, id_tid;
+		uint64_t time;
+		uint32_t cpu, reserved;
+		uint64_t identifier;
+	} record = {
+		.header = { PERF_RECORD_COMM, 0, sizeof(record) },
+		.pid = 10,
+		.tid = 11,
+		.time = time,
+		.identifier = 1,
+	};
+
+	snprintf(record.name, sizeof(record.name), "%s", name);
+	ktb_perfdata_append(file, &record, sizeof(record));
+}
+
+/* Four CPUs that take turns, in blocks: in the file, times go back and forth. */
+static unsigned int write_rounds(struct ktb_perfdata *file, bool rounds)
+{
+	unsigned int given = 0;
+
+	fake_reader_init(&fake, 4, 4096);
+	for (unsigned int round = 0; round < 5; round++) {
+		for (unsigned int i = 0; i < 40; i++, given++)
+			fake_write(&fake.rings[(i * 7) % 4], 1000 + given, 1 + i % 2);
+		write_comm(file, 1000 + 40 * round, round % 2 ? "odd" : "even");
+		for (unsigned int i = 0; i < 4; i++) {
+			fake_publish(&fake.rings[i]);
+			ktb_perfdata_write_ring(file, &fake.rings[i].ring);
+		}
+		if (rounds) {
+			file->round_time = 0;
+			ktb_perfdata_end_round(file);
+		}
+	}
+	fake_reader_exit(&fake);
+	return given;
+}
+
+/* ---- tests ---- */
+
+static void test_order(bool rounds)
+{
+	const char *how = rounds ? "in rounds" : "without rounds";
+	struct ktb_perfdata *file = begin();
+	unsigned int given = write_rounds(file, rounds), nr = 0;
+	struct ktb_recording *recording;
+	bool in_order = true, named = true, events_known = true;
+	struct ktb_recording_stats stats;
+	struct ktb_record record;
+	uint64_t last = 0;
+	int ret;
+
+	ktb_perfdata_finish(file);
+	ktb_perfdata_free(file);
+	recording = open_it();
+	while ((ret = ktb_recording_next(recording, &record)) == 1) {
+		if (record.header->type != PERF_RECORD_SAMPLE)
+			continue;
+		in_order &= record.sample.time == last + 1 || !last;
+		last = record.sample.time;
+		named &= !strcmp(ktb_recording_comm(recording, 11), nr / 40 % 2 ? "odd" : "even");
+		events_known &= record.event && record.sample.id == 1 + nr % 2 &&
+				!strcmp(record.event->name, nr % 2 ? "fake:two" : "fake:one");
+		nr++;
+	}
+	ktb_recording_get_stats(recording, &stats);
+	ok(!ret && nr == given && stats.samples == given, "%s: all %u samples", how, given);
+	ok(in_order && !stats.late, "%s: in the order of time", how);
+	ok(named, "%s: a thread has the name of the time", how);
+	ok(events_known, "%s: samples are of the right event", how);
+	ktb_recording_free(recording);
+}
+
+static void test_formats(void)
+{
+	struct ktb_recording *recording = open_it();
+	struct ktb_record record;
+	const char *text = NULL;
+
+	while (ktb_recording_next(recording, &record) == 1)
+		if (record.header->type == PERF_RECORD_SAMPLE)
+			break;
+	text = ktb_formats_text(ktb_recording_formats(recording), &record.sample);
+	ok(text && !strcmp(text, "value=0"), "the file's own formats print a sample: %s",
+	   text ? text : "(null)");
+	ok(ktb_recording_nr_events(recording) == 2 &&
+		   !strcmp(ktb_recording_event(recording, 1)->name, "fake:two") &&
+		   !ktb_recording_event(recording, 2),
+	   "it has the events");
+	ktb_recording_free(recording);
+}
+
+/* Read a file that is what @data say. Returns the first error, 0 if there is none. */
+static int read_bytes(const uint8_t *data, size_t len)
+{
+	struct ktb_recording *recording = ktb_recording_new();
+	struct ktb_frame frames[16];
+	struct ktb_record record;
+	FILE *file = fopen(path, "we");
+	int ret;
+
+	fwrite(data, 1, len, file);
+	fclose(file);
+	ret = ktb_recording_open(recording, path, NULL);
+	for (ret = ret ? ret : 1; ret == 1;) {
+		ret = ktb_recording_next(recording, &record);
+		if (ret == 1 && record.header->type == PERF_RECORD_SAMPLE) {
+			ktb_formats_text(ktb_recording_formats(recording), &record.sample);
+			ktb_recording_frames(recording, &record, frames, 16);
+		}
+	}
+	if (ret && !*ktb_recording_error(recording))
+		ret = 1;
+	ktb_recording_free(recording);
+	return ret;
+}
+
+static void test_damage(void)
+{
+	uint8_t *data;
+	size_t len, end;
+	unsigned int quiet = 0, mute = 0, seed = 1;
+	int err;
+
+	perffile_is_valid(path);
+	len = perffile.len;
+	data = malloc(len);
+	memcpy(data, perffile.data, len);
+	ok(!read_bytes(data, len), "the whole file is read");
+	/* Behind the table of features there is room for those this file lacks. */
+	end = perffile_header()->data.offset + perffile_header()->data.size +
+	      16 * (size_t)__builtin_popcountll(perffile_header()->features[0]);
+	for (size_t cut = 0; cut < end; cut += cut < 200 ? 1 : 61) {
+		err = read_bytes(data, cut);
+		quiet += !err;
+		mute += err == 1;
+	}
+	ok(!quiet, "wherever it is cut off, that is an error");
+	for (unsigned int i = 0; i < 600; i++) {
+		size_t at = (seed = seed * 1103515245 + 12345) % len;
+		uint8_t was = data[at];
+
+		data[at] = (uint8_t)(seed >> 16);
+		mute += read_bytes(data, len) == 1;
+		data[at] = was;
+	}
+	ok(!mute, "an error has a text, and bytes that are wrong do no worse");
+	free(data);
+}
+
+static void test_errors(void)
+{
+	struct ktb_recording *recording = ktb_recording_new();
+
+	ok(ktb_recording_open(recording, "/nowhere/perf.data", NULL) == -ENOENT, "no file: %s",
+	   ktb_recording_error(recording));
+	ok(ktb_recording_open(recording, path, NULL) == -EALREADY, "a handle is for one file");
+	ktb_recording_free(recording);
+	ok(read_bytes((const uint8_t *)"hello, world, this is text", 26) == -EINVAL,
+	   "some other file");
+	ok(read_bytes(NULL, 0) == -EIO, "an empty file");
+	recording = ktb_recording_new();
+	ok(ktb_recording_open(recording, dir, NULL) == -EISDIR, "a directory: %s",
+	   ktb_recording_error(recording));
+	ktb_recording_free(recording);
+}
+
+static void test_maps(void)
+{
+	struct ktb_tasks *tasks = ktb_tasks_new();
+	struct ktb_dso a = { .path = "a" }, b = { .path = "b" };
+	const struct ktb_map whole = { 0x1000, 0x5000, 0, &a }, hole = { 0x2000, 0x3000, 0, &b };
+	const uint32_t fork[4] = { 20, 10, 20, 10 }, thread[4] = { 10, 10, 12, 10 };
+	const struct ktb_map *map;
+
+	ktb_tasks_comm(tasks, 10, "parent", 6);
+	ktb_tasks_map(tasks, 10, &whole);
+	ktb_tasks_fork(tasks, fork);
+	ktb_tasks_fork(tasks, thread);
+	ktb_tasks_map(tasks, 10, &hole);
+	ok(ktb_tasks_find(tasks, 10, 0x2000)->dso == &b &&
+		   ktb_tasks_find(tasks, 10, 0x1fff)->dso == &a,
+	   "a mapping takes the place of another's middle");
+	map = ktb_tasks_find(tasks, 10, 0x3000);
+	ok(map && map->dso == &a && map->offset == 0x2000, "what is behind stays where it was");
+	ok(!ktb_tasks_find(tasks, 10, 0x5000) && !ktb_tasks_find(tasks, 10, 0xfff),
+	   "beside it there is nothing");
+	ok(ktb_tasks_find(tasks, 20, 0x2000)->dso == &a, "a child has what its parent had");
+	ok(!strcmp(ktb_tasks_name(tasks, 20), "parent") &&
+		   !strcmp(ktb_tasks_name(tasks, 12), "parent"),
+	   "and its name, a thread too");
+	ok(!strcmp(ktb_tasks_name(tasks, 0), "swapper") && !strcmp(ktb_tasks_name(tasks, 9), ":9"),
+	   "idle, and unknown");
+	ktb_tasks_free(tasks);
+}
+
+static void clean_up(void)
+{
+	char command[64];
+
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	if (system(command))
+		perror(command);
+}
+
+int main(void)
+{
+	snprintf(dir, sizeof(dir), "/tmp/test_recording.XXXXXX");
+	if (!mkdtemp(dir)) {
+		perror(dir);
+		return 1;
+	}
+	atexit(clean_up);
+	snprintf(path, sizeof(path), "%s/perf.data", dir);
+	fake_tracefs(dir);
+	test_order(false);
+	test_order(true);
+	test_formats();
+	test_damage();
+	test_errors();
+	test_maps();
+	free(perffile.data);
+	return tap_end();
+}
