@@ -204,7 +204,7 @@ static int parse_options(const struct context *context, struct script *script, i
 			return fail_option(context, c, argv);
 		wrong = set_option(script, c, optarg);
 		if (wrong)
-			return fail_usage(context, "-%c %s: %s", c, optarg, wrong);
+			return fail_usage(context, "%s: %s", optarg, wrong);
 	}
 	return input_take_path(context, &script->input, argc, argv);
 }

@@ -269,7 +269,7 @@ const char *ktb_symbols_problem(struct ktb_symbols *symbols)
 			       "no names";
 #endif
 	for (unsigned int i = 0; i < symbols->nr_dsos; i++)
-		if (symbols->dsos[i]->mismatch) {
+		if (symbols->dsos[i]->mismatch && symbols->dsos[i]->path[0] == '/') {
 			snprintf(symbols->problem, sizeof(symbols->problem),
 				 "'%s' is not the one that was recorded (its build id differs): "
 				 "its functions have no names",
