@@ -1013,7 +1013,9 @@ void ktb_comms_learn(struct ktb_comms *comms, struct ktb_formats *formats,
  * @argv: command line to be kept in the file, valid until it is finished; may be
  *	empty
  * @count: count samples as they are written, which takes a look at each
- * @sideband: also record, through perf, names, forks, exits and mappings of tasks
+ * @sideband: also record, through perf, names, forks, exits and mappings of tasks,
+ *	and code that comes and goes in the kernel
+ * @compress: level of compression, 1 to 22 as zstd has them; 0 for none
  */
 struct ktb_perfdata_options {
 	uint64_t sample_type;
@@ -1023,6 +1025,7 @@ struct ktb_perfdata_options {
 	char *const *argv;
 	bool count;
 	bool sideband;
+	int compress;
 };
 
 /**
@@ -1068,6 +1071,8 @@ const char *ktb_perfdata_error(const struct ktb_perfdata *file);
  *
  * Return: 0, or
  * * -ENOENT: tracefs does not know the format of one of the events
+ * * -EINVAL: no such level of compression
+ * * -EOPNOTSUPP: compression was not built in
  * * -ESPIPE: @path is a pipe, a socket or a terminal
  * * -EALREADY: the file is open
  * * -ENOMEM: out of memory
@@ -1118,7 +1123,8 @@ int ktb_perfdata_fd(const struct ktb_perfdata *file);
  * @data: whole records, of one CPU in the order of time
  * @len: bytes of them
  *
- * After an error the file takes no more records, and can be finished.
+ * After an error the file takes no more records, and can be finished. Several
+ * threads may write, each the records of other CPUs, while another one ends rounds.
  *
  * Return: bytes that are in the file: @len, or less on a full disk, and then
  * whole records; or
@@ -1143,12 +1149,26 @@ int64_t ktb_perfdata_write_ring(struct ktb_perfdata *file, struct ktb_ring *ring
  * @file: an open file
  *
  * Writes the side-band that came up, and now and then a mark up to which readers
- * can sort.
+ * can sort. Each ring must have been written since the call before.
  *
  * Return: 0, or
  * * a negative errno of writing, also of an earlier call
  */
 int ktb_perfdata_end_round(struct ktb_perfdata *file);
+
+/**
+ * ktb_perfdata_write_lost() - say how many samples of an event are missing in all
+ * @file: an open file
+ * @id: sample id of the event
+ * @lost: their number; of 0 nothing is said
+ *
+ * LOST records in the stream tell where; this tells the sum, also of what was lost
+ * after the last of them.
+ *
+ * Return: 0, or
+ * * a negative errno of writing
+ */
+int ktb_perfdata_write_lost(struct ktb_perfdata *file, uint64_t id, uint64_t lost);
 
 /**
  * ktb_perfdata_finish() - make a file complete and close it
@@ -1164,7 +1184,7 @@ int ktb_perfdata_finish(struct ktb_perfdata *file);
  * @file: the file
  * @stats: filled
  */
-void ktb_perfdata_get_stats(const struct ktb_perfdata *file, struct ktb_perfdata_stats *stats);
+void ktb_perfdata_get_stats(struct ktb_perfdata *file, struct ktb_perfdata_stats *stats);
 
 /* ---- reading a perf.data -------------------------------------------------- */
 

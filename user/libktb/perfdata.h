@@ -15,11 +15,33 @@
 #ifndef KTB_PERFDATA_H
 #define KTB_PERFDATA_H
 
+#include <pthread.h>
+
 #include "internal.h"
 
-#define KTB_FEATURES 14
+#define KTB_FEATURES 15
 #define KTB_TABLE_SIZE (KTB_FEATURES * sizeof(struct ktb_section))
 #define KTB_ATTR_SIZE PERF_ATTR_SIZE_VER5 /* what we fill; known to all readers of today */
+/* Numbers of the features, as the file format has them. */
+enum ktb_feature {
+	KTB_FEATURE_TRACING_DATA = 1,
+	KTB_FEATURE_BUILD_ID = 2,
+	KTB_FEATURE_HOSTNAME = 3,
+	KTB_FEATURE_OSRELEASE = 4,
+	KTB_FEATURE_VERSION = 5,
+	KTB_FEATURE_ARCH = 6,
+	KTB_FEATURE_NRCPUS = 7,
+	KTB_FEATURE_CPUDESC = 8,
+	KTB_FEATURE_TOTAL_MEM = 10,
+	KTB_FEATURE_CMDLINE = 11,
+	KTB_FEATURE_EVENT_DESC = 12,
+	KTB_FEATURE_SAMPLE_TIME = 21,
+	KTB_FEATURE_CLOCKID = 23,
+	KTB_FEATURE_DIRECTORY = 24,
+	KTB_FEATURE_COMPRESSED = 27,
+	KTB_FEATURE_CLOCK_DATA = 29,
+};
+
 #define KTB_SIDEBAND_ID UINT64_MAX /* no event of the module's has it */
 
 struct ktb_section {
@@ -42,16 +64,46 @@ void ktb_blob_put_string(struct ktb_blob *blob, const char *text);
 void ktb_blob_align(struct ktb_blob *blob);
 void ktb_blob_free(struct ktb_blob *blob);
 
-/* The records of one CPU: what is looked at for the first and the last time. */
+/* build_ids.c: programs and libraries, sorted, and the ids of all that can run */
+struct ktb_paths {
+	char **all;
+	unsigned int nr;
+};
+
+struct ktb_perfdata;
+
+size_t ktb_find_build_id(const uint8_t *notes, size_t len, const uint8_t **id);
+void ktb_paths_add(struct ktb_paths *paths, const char *path);
+void ktb_paths_free(struct ktb_paths *paths);
+bool ktb_feature_build_id(struct ktb_perfdata *file, struct ktb_blob *blob);
+
+/* zstd.c: compressing */
+struct ktb_zstd_writer;
+
+#define KTB_ZSTD_PART 60000 /* bytes of records in one compressed record */
+#define KTB_ZSTD_ROOM 65536 /* what a reader needs to expand one */
+
+struct ktb_zstd_writer *ktb_zstd_new_writer(int level);
+void ktb_zstd_free_writer(struct ktb_zstd_writer *zstd);
+int ktb_zstd_pack(struct ktb_zstd_writer *zstd, const void *data, size_t len,
+		  struct ktb_blob *blob);
+
+/*
+ * The records of one CPU: what is looked at for the first and the last time. One
+ * thread at a time writes them.
+ */
 struct ktb_stream {
 	unsigned int cpu;
 	struct ktb_section first;
 	struct ktb_section last;
+	struct ktb_zstd_writer *zstd; /* or NULL: they are not compressed */
+	struct ktb_blob packed;
 };
 
 struct ktb_sideband;
 
 struct ktb_perfdata {
+	pthread_mutex_t lock; /* of all that changes with each write */
 	int fd;
 	char *path;
 	int err; /* why nothing can be written any more, or 0 */
@@ -78,7 +130,7 @@ struct ktb_perfdata {
 	uint64_t next_mark; /* a later record's */
 
 	struct ktb_time_place time_place;
-	struct ktb_stream *streams;
+	struct ktb_stream **streams;
 	unsigned int nr_streams;
 	uint64_t first_time;
 	uint64_t last_time;
@@ -86,6 +138,9 @@ struct ktb_perfdata {
 	uint64_t round_time;
 	uint64_t round_end; /* data_end when the last round ended */
 	struct ktb_sideband *sideband; /* or NULL */
+	struct ktb_paths programs; /* that were mapped */
+	int level; /* of compression, 0 for none */
+	uint64_t plain; /* bytes that were compressed */
 	struct ktb_perfdata_stats stats;
 };
 
@@ -93,6 +148,8 @@ int ktb_perfdata_fail(struct ktb_perfdata *file, int err, const char *format, ..
 int ktb_perfdata_fail_write(struct ktb_perfdata *file, int err);
 int ktb_perfdata_write_at(int fd, const void *data, size_t len, uint64_t offset, size_t *done);
 int ktb_perfdata_append(struct ktb_perfdata *file, const void *data, size_t len);
+
+int ktb_perfdata_check_compress(struct ktb_perfdata *file);
 
 /* perfdata_frame.c */
 void ktb_perfdata_remove(struct ktb_perfdata *file);
@@ -102,17 +159,17 @@ void ktb_perfdata_cut(struct ktb_perfdata *file);
 void ktb_perfdata_find_times(struct ktb_perfdata *file);
 void ktb_perfdata_forget_known(struct ktb_perfdata *file);
 void ktb_perfdata_look(struct ktb_perfdata *file, const void *data, size_t len);
+void ktb_perfdata_look_for_times(struct ktb_perfdata *file, const void *data, size_t len);
 
 /* perfdata_meta.c */
 int ktb_perfdata_describe(struct ktb_perfdata *file, struct ktb_blob *blob, uint64_t base);
-struct ktb_section *ktb_perfdata_time_section(struct ktb_perfdata *file);
+bool ktb_perfdata_put_feature(struct ktb_perfdata *file, unsigned int index, struct ktb_blob *blob);
+unsigned int ktb_perfdata_feature_index(unsigned int number);
 unsigned int ktb_perfdata_put_table(const struct ktb_perfdata *file, struct ktb_section *table,
 				    uint64_t *bits);
 void ktb_perfdata_sideband_attr(struct perf_event_attr *attr);
 
 /* perfdata_host.c */
-size_t ktb_find_build_id(const uint8_t *notes, size_t len, const uint8_t **id);
-bool ktb_feature_build_id(struct ktb_perfdata *file, struct ktb_blob *blob);
 bool ktb_feature_hostname(struct ktb_perfdata *file, struct ktb_blob *blob);
 bool ktb_feature_osrelease(struct ktb_perfdata *file, struct ktb_blob *blob);
 bool ktb_feature_version(struct ktb_perfdata *file, struct ktb_blob *blob);

@@ -145,10 +145,13 @@ int ktb_perfdata_open(struct ktb_perfdata *file, const char *path,
 	file->count = options->count;
 	file->argc = options->argc;
 	file->argv = options->argv;
+	file->level = options->compress;
 	ktb_time_place(file->sample_type, &file->time_place);
 	if (!file->path)
 		return ktb_perfdata_fail(file, -ENOMEM, "out of memory");
-	err = copy_events(file, options->events, options->nr_events);
+	err = ktb_perfdata_check_compress(file);
+	if (!err)
+		err = copy_events(file, options->events, options->nr_events);
 	if (!err && options->sideband)
 		err = ktb_sideband_open(file);
 	/* What cannot be described is not to cost an earlier recording. */
@@ -165,11 +168,14 @@ int ktb_perfdata_open(struct ktb_perfdata *file, const char *path,
 int ktb_perfdata_set_events(struct ktb_perfdata *file, const struct ktb_event_info *events,
 			    unsigned int nr)
 {
-	int err = copy_events(file, events, nr);
+	int err;
 
+	pthread_mutex_lock(&file->lock);
+	err = copy_events(file, events, nr);
 	file->stale = true;
 	if (!err)
 		ktb_perfdata_forget_known(file);
+	pthread_mutex_unlock(&file->lock);
 	return err;
 }
 
@@ -204,37 +210,72 @@ static int describe_again(struct ktb_perfdata *file, uint64_t *end)
 	return err;
 }
 
-static int write_times(struct ktb_perfdata *file)
+/* What is known in the end only; there is room for it. */
+static int write_again(struct ktb_perfdata *file, unsigned int number)
 {
-	const struct ktb_section *section = ktb_perfdata_time_section(file);
-	uint64_t times[2];
+	const unsigned int index = ktb_perfdata_feature_index(number);
+	const struct ktb_section *section = &file->features[index];
+	struct ktb_blob blob = { 0 };
+	int err = 0;
 
-	times[0] = file->first_time;
-	times[1] = file->last_time;
-	return section->offset ? write_all(file, times, sizeof(times), section->offset) : 0;
+	if (section->offset && ktb_perfdata_put_feature(file, index, &blob) &&
+	    blob.len == section->size)
+		err = write_all(file, blob.data, blob.len, section->offset);
+	ktb_blob_free(&blob);
+	return err;
+}
+
+/* Build ids, with those of programs that were mapped meanwhile, behind the table. */
+static void write_build_ids(struct ktb_perfdata *file, uint64_t *end)
+{
+	const unsigned int index = ktb_perfdata_feature_index(KTB_FEATURE_BUILD_ID);
+	const uint64_t base = file->data_end + KTB_TABLE_SIZE;
+	struct ktb_blob blob = { 0 };
+
+	/* Without room those in front have to do. */
+	if (ktb_perfdata_put_feature(file, index, &blob) &&
+	    !write_all(file, blob.data, blob.len, base)) {
+		file->features[index] = (struct ktb_section){ base, blob.len };
+		*end = base + blob.len;
+	}
+	ktb_blob_free(&blob);
+}
+
+/* The table has its room, or what is given up for it has. */
+static int write_table_first(struct ktb_perfdata *file)
+{
+	uint64_t bits = 0;
+	int err = write_table(file, &bits);
+
+	/* Compressed, there was room before each write. */
+	if (!err || file->level)
+		return err;
+	ktb_perfdata_cut(file);
+	file->stats.bytes = file->data_end - file->data_offset;
+	return write_table(file, &bits);
 }
 
 static int write_end(struct ktb_perfdata *file)
 {
-	uint64_t bits = 0, end = file->data_end + KTB_TABLE_SIZE;
-	int err = 0;
+	uint64_t bits = 0, end;
+	int err = write_table_first(file), late = 0;
 
-	if (file->stale && !file->err)
-		err = describe_again(file, &end);
-	if (write_table(file, &bits)) {
-		ktb_perfdata_cut(file);
-		file->stats.bytes = file->data_end - file->data_offset;
-		end = file->data_end + KTB_TABLE_SIZE;
-		bits = 0;
-		err = write_table(file, &bits);
-	}
+	end = file->data_end + KTB_TABLE_SIZE;
+	if (!err && file->stale && !file->err)
+		late = describe_again(file, &end);
+	else if (!err && file->programs.nr && !file->err)
+		write_build_ids(file, &end);
 	if (!err)
-		err = write_times(file);
+		err = write_table(file, &bits);
+	if (!err)
+		err = write_again(file, KTB_FEATURE_SAMPLE_TIME);
+	if (!err)
+		err = write_again(file, KTB_FEATURE_COMPRESSED);
 	if (!err)
 		err = write_header(file, &bits);
 	if (!err && ftruncate(file->fd, (off_t)end) && errno != EINVAL)
 		err = -errno;
-	return err;
+	return err ? err : late;
 }
 
 int ktb_perfdata_finish(struct ktb_perfdata *file)
@@ -243,7 +284,8 @@ int ktb_perfdata_finish(struct ktb_perfdata *file)
 
 	if (file->fd < 0)
 		return ktb_perfdata_fail(file, -EBADF, "no file is open");
-	ktb_perfdata_find_times(file);
+	if (!file->level)
+		ktb_perfdata_find_times(file);
 	err = write_end(file);
 	if (close(file->fd) && !err)
 		err = -errno;

@@ -3,8 +3,6 @@
  * What a perf.data file says of where it comes from. Each function adds one
  * feature's contents and returns whether there are any: readers do without.
  */
-#include <elf.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,9 +12,6 @@
 #include <unistd.h>
 
 #include "perfdata.h"
-
-#define BUILD_ID_SIZE_KNOWN 0x8000 /* misc: the id's size follows the id */
-#define RECORD_BUILD_ID 67
 
 static bool put_uname(struct ktb_blob *blob, size_t offset)
 {
@@ -146,61 +141,5 @@ bool ktb_feature_clock_data(struct ktb_perfdata *file, struct ktb_blob *blob)
 	ktb_blob_put_u32(blob, CLOCK_MONOTONIC);
 	ktb_blob_put_u64(blob, ns_of(&wall));
 	ktb_blob_put_u64(blob, ns_of(&before) + (ns_of(&after) - ns_of(&before)) / 2);
-	return true;
-}
-
-/* Find the build id among ELF notes. Returns its size, 0 if there is none. */
-size_t ktb_find_build_id(const uint8_t *notes, size_t len, const uint8_t **id)
-{
-	size_t at = 0, name, desc;
-	struct {
-		uint32_t name_size, desc_size, type;
-	} note;
-
-	while (len - at >= sizeof(note)) {
-		memcpy(&note, notes + at, sizeof(note));
-		name = at + sizeof(note);
-		desc = name + ((note.name_size + 3ULL) & ~3ULL);
-		at = desc + ((note.desc_size + 3ULL) & ~3ULL);
-		if (at > len)
-			break;
-		if (note.type == NT_GNU_BUILD_ID && note.name_size == sizeof("GNU") &&
-		    !memcmp(notes + name, "GNU", sizeof("GNU"))) {
-			*id = notes + desc;
-			return note.desc_size;
-		}
-	}
-	return 0;
-}
-
-/* The kernel's only: user programs' ids are looked up by their path. */
-bool ktb_feature_build_id(struct ktb_perfdata *file, struct ktb_blob *blob)
-{
-	struct {
-		struct perf_event_header header;
-		int32_t pid;
-		uint8_t id[20];
-		uint8_t size;
-		uint8_t reserved[3];
-		char name[24];
-	} event = { { RECORD_BUILD_ID, PERF_RECORD_MISC_KERNEL | BUILD_ID_SIZE_KNOWN,
-		      sizeof(event) },
-		    .pid = -1,
-		    .name = "[kernel.kallsyms]" };
-	int fd = open("/sys/kernel/notes", O_RDONLY | O_CLOEXEC);
-	const uint8_t *id;
-	uint8_t notes[4096];
-	ssize_t len;
-
-	(void)file;
-	if (fd < 0)
-		return false;
-	len = read(fd, notes, sizeof(notes));
-	close(fd);
-	event.size = len > 0 ? ktb_find_build_id(notes, len, &id) : 0;
-	if (!event.size || event.size > sizeof(event.id))
-		return false;
-	memcpy(event.id, id, event.size);
-	ktb_blob_put(blob, &event, sizeof(event));
 	return true;
 }

@@ -6,24 +6,6 @@
 
 #include "perfdata.h"
 
-/* Numbers of the features, as the file format has them. */
-enum {
-	FEATURE_TRACING_DATA = 1,
-	FEATURE_BUILD_ID = 2,
-	FEATURE_HOSTNAME = 3,
-	FEATURE_OSRELEASE = 4,
-	FEATURE_VERSION = 5,
-	FEATURE_ARCH = 6,
-	FEATURE_NRCPUS = 7,
-	FEATURE_CPUDESC = 8,
-	FEATURE_TOTAL_MEM = 10,
-	FEATURE_CMDLINE = 11,
-	FEATURE_EVENT_DESC = 12,
-	FEATURE_SAMPLE_TIME = 21,
-	FEATURE_CLOCKID = 23,
-	FEATURE_CLOCK_DATA = 29,
-};
-
 static void fill_attr(const struct ktb_perfdata *file, const struct ktb_event_info *event,
 		      struct perf_event_attr *attr)
 {
@@ -60,6 +42,7 @@ void ktb_perfdata_sideband_attr(struct perf_event_attr *attr)
 		.mmap2 = 1,
 		.comm_exec = 1,
 		.use_clockid = 1,
+		.ksymbol = 1,
 		.clockid = CLOCK_MONOTONIC,
 	};
 }
@@ -77,6 +60,7 @@ static void stray_attr(const struct ktb_perfdata *file, struct perf_event_attr *
 	attr->comm = 0;
 	attr->comm_exec = 0;
 	attr->task = 0;
+	attr->ksymbol = 0;
 }
 
 /* One attribute, its name and the ids of its records. */
@@ -139,28 +123,45 @@ static bool feature_sample_time(struct ktb_perfdata *file, struct ktb_blob *blob
 	return true;
 }
 
+/* The ratio is known in the end. */
+static bool feature_compressed(struct ktb_perfdata *file, struct ktb_blob *blob)
+{
+	const uint64_t packed = file->data_end - file->data_offset;
+	uint64_t ratio = packed ? (file->plain + packed / 2) / packed : 1;
+
+	if (!file->level)
+		return false;
+	ktb_blob_put_u32(blob, 1); /* version */
+	ktb_blob_put_u32(blob, 1); /* zstd */
+	ktb_blob_put_u32(blob, file->level);
+	ktb_blob_put_u32(blob, ratio ? (uint32_t)ratio : 1);
+	ktb_blob_put_u32(blob, KTB_ZSTD_ROOM);
+	return true;
+}
+
 struct feature {
-	unsigned int number;
+	enum ktb_feature number;
 	bool needed; /* or no reader can make use of the file */
 	bool (*put)(struct ktb_perfdata *file, struct ktb_blob *blob);
 };
 
 /* By number, as the file's table of them is. */
 static const struct feature features[KTB_FEATURES] = {
-	{ FEATURE_TRACING_DATA, true, ktb_feature_tracing_data },
-	{ FEATURE_BUILD_ID, false, ktb_feature_build_id },
-	{ FEATURE_HOSTNAME, false, ktb_feature_hostname },
-	{ FEATURE_OSRELEASE, false, ktb_feature_osrelease },
-	{ FEATURE_VERSION, false, ktb_feature_version },
-	{ FEATURE_ARCH, false, ktb_feature_arch },
-	{ FEATURE_NRCPUS, false, ktb_feature_nrcpus },
-	{ FEATURE_CPUDESC, false, ktb_feature_cpudesc },
-	{ FEATURE_TOTAL_MEM, false, ktb_feature_total_mem },
-	{ FEATURE_CMDLINE, false, ktb_feature_cmdline },
-	{ FEATURE_EVENT_DESC, false, feature_event_desc },
-	{ FEATURE_SAMPLE_TIME, false, feature_sample_time },
-	{ FEATURE_CLOCKID, false, ktb_feature_clockid },
-	{ FEATURE_CLOCK_DATA, false, ktb_feature_clock_data },
+	{ KTB_FEATURE_TRACING_DATA, true, ktb_feature_tracing_data },
+	{ KTB_FEATURE_BUILD_ID, false, ktb_feature_build_id },
+	{ KTB_FEATURE_HOSTNAME, false, ktb_feature_hostname },
+	{ KTB_FEATURE_OSRELEASE, false, ktb_feature_osrelease },
+	{ KTB_FEATURE_VERSION, false, ktb_feature_version },
+	{ KTB_FEATURE_ARCH, false, ktb_feature_arch },
+	{ KTB_FEATURE_NRCPUS, false, ktb_feature_nrcpus },
+	{ KTB_FEATURE_CPUDESC, false, ktb_feature_cpudesc },
+	{ KTB_FEATURE_TOTAL_MEM, false, ktb_feature_total_mem },
+	{ KTB_FEATURE_CMDLINE, false, ktb_feature_cmdline },
+	{ KTB_FEATURE_EVENT_DESC, false, feature_event_desc },
+	{ KTB_FEATURE_SAMPLE_TIME, false, feature_sample_time },
+	{ KTB_FEATURE_CLOCKID, false, ktb_feature_clockid },
+	{ KTB_FEATURE_COMPRESSED, false, feature_compressed },
+	{ KTB_FEATURE_CLOCK_DATA, false, ktb_feature_clock_data },
 };
 
 static void put_attrs(struct ktb_perfdata *file, struct ktb_blob *blob, uint64_t base)
@@ -210,12 +211,19 @@ int ktb_perfdata_describe(struct ktb_perfdata *file, struct ktb_blob *blob, uint
 	return 0;
 }
 
-struct ktb_section *ktb_perfdata_time_section(struct ktb_perfdata *file)
+unsigned int ktb_perfdata_feature_index(unsigned int number)
 {
-	for (unsigned int i = 0; i < KTB_FEATURES; i++)
-		if (features[i].number == FEATURE_SAMPLE_TIME)
-			return &file->features[i];
-	return NULL;
+	unsigned int i = 0;
+
+	while (i < KTB_FEATURES - 1 && features[i].number != number)
+		i++;
+	return i;
+}
+
+/* Returns false if there is nothing to be said. */
+bool ktb_perfdata_put_feature(struct ktb_perfdata *file, unsigned int index, struct ktb_blob *blob)
+{
+	return features[index].put(file, blob) && !blob->failed;
 }
 
 /* Where the features are, and their bits. Returns how many there are. */

@@ -131,8 +131,19 @@ static void take(struct ktb_sideband *sideband, struct source *source)
 	__atomic_store_n(&source->page->data_tail, head, __ATOMIC_RELEASE);
 }
 
+/* Programs and libraries have build ids, which the end of the file will have. */
+static void see_mapping(struct ktb_perfdata *file, const struct perf_event_header *record)
+{
+	const char *path = (const char *)(record + 1) + 64;
+	const size_t before = sizeof(*record) + 64;
+
+	if (record->type == PERF_RECORD_MMAP2 && record->size > before && path[0] == '/' &&
+	    path[1] != '/' && memchr(path, 0, record->size - before))
+		ktb_paths_add(&file->programs, path);
+}
+
 /* The id is the last of every record but a sample; of a loss also the first. */
-static void renumber(struct ktb_blob *blob)
+static void renumber(struct ktb_perfdata *file, struct ktb_blob *blob)
 {
 	const uint64_t id = KTB_SIDEBAND_ID;
 	struct perf_event_header *record;
@@ -144,6 +155,7 @@ static void renumber(struct ktb_blob *blob)
 			break;
 		if (record->type == PERF_RECORD_LOST)
 			memcpy(record + 1, &id, sizeof(id));
+		see_mapping(file, record);
 		at += record->size;
 		memcpy(blob->data + at - sizeof(id), &id, sizeof(id));
 	}
@@ -157,7 +169,7 @@ int ktb_sideband_drain(struct ktb_perfdata *file)
 
 	for (unsigned int i = 0; sideband && i < sideband->nr && !err; i++) {
 		take(sideband, &sideband->sources[i]);
-		renumber(&sideband->blob);
+		renumber(file, &sideband->blob);
 		if (sideband->blob.len)
 			err = ktb_perfdata_append(file, sideband->blob.data, sideband->blob.len);
 		sideband->blob.len = 0;

@@ -138,6 +138,8 @@ static void put_mapping(struct synth *synth, uint32_t pid, char *line)
 	body.inode = inode;
 	body.prot = prot_of(prot);
 	body.flags = prot[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
+	if (line[at] == '/')
+		ktb_paths_add(&synth->file->programs, line + at);
 	put(synth, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &body, sizeof(body),
 	    line[at] ? line + at : "//anon");
 }

@@ -21,8 +21,6 @@ struct walk {
 
 	uint64_t limit; /* cut: the data have to end at or before this */
 	uint64_t samples;
-	uint64_t first_time;
-	uint64_t last_time;
 };
 
 static bool is_sound(const struct perf_event_header *record, uint64_t left)
@@ -166,16 +164,34 @@ void ktb_perfdata_cut(struct ktb_perfdata *file)
 		file->stats.samples -= drop.samples;
 }
 
-static bool see_time(struct walk *walk, const struct perf_event_header *record)
+static void take_time(struct ktb_perfdata *file, const struct perf_event_header *record)
 {
-	uint64_t time = ktb_record_time(&walk->file->time_place, record);
+	uint64_t time = ktb_record_time(&file->time_place, record);
 
 	if (record->type != PERF_RECORD_SAMPLE || !time)
-		return true;
-	if (!walk->first_time || time < walk->first_time)
-		walk->first_time = time;
-	if (time > walk->last_time)
-		walk->last_time = time;
+		return;
+	if (!file->first_time || time < file->first_time)
+		file->first_time = time;
+	if (time > file->last_time)
+		file->last_time = time;
+}
+
+/* The same of records that are not in the file as they are: all of them. */
+void ktb_perfdata_look_for_times(struct ktb_perfdata *file, const void *data, size_t len)
+{
+	const struct perf_event_header *record;
+
+	for (size_t at = 0; len - at >= sizeof(*record); at += record->size) {
+		record = (const void *)((const uint8_t *)data + at);
+		if (!is_sound(record, len - at))
+			break;
+		take_time(file, record);
+	}
+}
+
+static bool see_time(struct walk *walk, const struct perf_event_header *record)
+{
+	take_time(walk->file, record);
 	return true;
 }
 
@@ -188,17 +204,13 @@ static void see_section(struct ktb_perfdata *file, const struct ktb_section *sec
 	if (see.end > file->data_end)
 		see.end = file->data_end;
 	walk(&see);
-	if (see.first_time && (!file->first_time || see.first_time < file->first_time))
-		file->first_time = see.first_time;
-	if (see.last_time > file->last_time)
-		file->last_time = see.last_time;
 }
 
 /* Each CPU's records are nearly in order: its first and its last block will do. */
 void ktb_perfdata_find_times(struct ktb_perfdata *file)
 {
 	for (unsigned int i = 0; i < file->nr_streams; i++) {
-		see_section(file, &file->streams[i].first);
-		see_section(file, &file->streams[i].last);
+		see_section(file, &file->streams[i]->first);
+		see_section(file, &file->streams[i]->last);
 	}
 }

@@ -271,6 +271,22 @@ static int decode(struct ktb_recording *recording, const struct perf_event_heade
 	return 0;
 }
 
+/* Sums, where there are some, have in them what the stream told. */
+static void take_lost(struct ktb_recording *recording, const struct ktb_record *record)
+{
+	const bool sum = record->header->type == PERF_RECORD_LOST_SAMPLES;
+	uint64_t lost = record->sample.lost;
+
+	if (sum && record->header->size >= sizeof(*record->header) + sizeof(lost))
+		memcpy(&lost, record->header + 1, sizeof(lost));
+	if (sum && !recording->lost_summed) {
+		recording->lost_summed = true;
+		recording->stats.lost = 0;
+	}
+	if (sum || !recording->lost_summed)
+		recording->stats.lost += lost;
+}
+
 int ktb_recording_next(struct ktb_recording *recording, struct ktb_record *record)
 {
 	const struct perf_event_header *header;
@@ -283,8 +299,8 @@ int ktb_recording_next(struct ktb_recording *recording, struct ktb_record *recor
 		return err;
 	if (header->type == PERF_RECORD_SAMPLE)
 		recording->stats.samples++;
-	else if (header->type == PERF_RECORD_LOST)
-		recording->stats.lost += record->sample.lost;
+	else if (header->type == PERF_RECORD_LOST || header->type == PERF_RECORD_LOST_SAMPLES)
+		take_lost(recording, record);
 	else
 		take_sideband(recording, header);
 	return 1;

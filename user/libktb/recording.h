@@ -151,6 +151,7 @@ struct ktb_recording {
 	struct ktb_symbols *symbols;
 	struct ktb_order order;
 	struct ktb_recording_stats stats;
+	bool lost_summed;
 };
 
 int ktb_recording_fail(struct ktb_recording *recording, int err, const char *format, ...)

@@ -13,13 +13,7 @@
 #define TRACING_MAGIC "\x17\x08\x44tracing"
 #define BUILD_ID_SIZE_KNOWN 0x8000
 
-enum {
-	FEATURE_TRACING_DATA = 1,
-	FEATURE_BUILD_ID = 2,
-	FEATURE_EVENT_DESC = 12,
-	FEATURE_COMPRESSED = 27,
-	NR_FEATURES = 64,
-};
+#define NR_FEATURES 64
 
 /* ---- formats ---- */
 
@@ -183,15 +177,15 @@ static bool take_feature(struct ktb_recording *recording, unsigned int number,
 			 struct ktb_cursor *cursor)
 {
 	switch (number) {
-	case FEATURE_TRACING_DATA:
+	case KTB_FEATURE_TRACING_DATA:
 		return take_tracing_data(recording, cursor);
-	case FEATURE_BUILD_ID:
+	case KTB_FEATURE_BUILD_ID:
 		take_build_ids(recording, cursor);
 		break;
-	case FEATURE_EVENT_DESC:
+	case KTB_FEATURE_EVENT_DESC:
 		take_event_desc(recording, cursor);
 		break;
-	case FEATURE_COMPRESSED:
+	case KTB_FEATURE_COMPRESSED:
 		recording->compressed = true;
 		break;
 	}

@@ -13,7 +13,6 @@
 #define MAGIC "PERFILE2"
 #define MAGIC_OTHER_ENDIAN "2ELIFREP"
 #define PIPE_HEADER_SIZE 16
-#define DIRECTORY_FEATURE 24
 
 /* What of a sample is behind all that we decode, and does not get in the way. */
 #define SAMPLE_BEHIND                                                                           \
@@ -201,7 +200,7 @@ int ktb_recording_attrs(struct ktb_recording *recording)
 		return err;
 	if (recording->nr_ids)
 		qsort(recording->ids, recording->nr_ids, sizeof(*recording->ids), compare_ids);
-	if (recording->features & 1ULL << DIRECTORY_FEATURE)
+	if (recording->features & 1ULL << KTB_FEATURE_DIRECTORY)
 		return ktb_recording_fail(recording, -EOPNOTSUPP,
 					  "'%s' is a part of what 'perf record --threads' wrote",
 					  recording->path);

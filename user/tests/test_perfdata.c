@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "fake.h"
@@ -30,6 +31,8 @@ static const struct ktb_event_info events[] = {
 
 static char *words[] = { "ktbctl", "record", NULL };
 
+static int level; /* of compression */
+
 static struct ktb_perfdata *begin(unsigned int nr_events, bool sideband)
 {
 	const struct ktb_perfdata_options options = {
@@ -40,6 +43,7 @@ static struct ktb_perfdata *begin(unsigned int nr_events, bool sideband)
 		.argv = words,
 		.count = true,
 		.sideband = sideband,
+		.compress = level,
 	};
 	struct ktb_perfdata *file = ktb_perfdata_new();
 	int err = ktb_perfdata_open(file, path, &options);
@@ -152,7 +156,7 @@ static void test_late_event(void)
 static void test_errors(void)
 {
 	const struct ktb_event_info unknown = { .id = 1, .name = "fake:none", .type = 9 };
-	struct ktb_perfdata_options options = { FAKE_SAMPLE_TYPE, &unknown, 1, 0, NULL, 0, 0 };
+	struct ktb_perfdata_options options = { FAKE_SAMPLE_TYPE, &unknown, 1, 0, NULL, 0, 0, 0 };
 	struct ktb_perfdata *file = ktb_perfdata_new();
 	char old[80];
 
@@ -175,6 +179,21 @@ static void test_errors(void)
 	snprintf(old, sizeof(old), "%s.old", path);
 	ok(!access(old, F_OK) && perffile_is_valid(path), "an earlier file is kept");
 	unlink(old);
+}
+
+/* As the library reads them; -1 if it cannot. */
+static int recorded_samples(void)
+{
+	struct ktb_recording *recording = ktb_recording_new();
+	int ret = ktb_recording_open(recording, path, NULL), nr = 0;
+	struct ktb_record record;
+
+	for (ret = ret ? ret : 1; ret == 1;) {
+		ret = ktb_recording_next(recording, &record);
+		nr += ret == 1 && record.header->type == PERF_RECORD_SAMPLE;
+	}
+	ktb_recording_free(recording);
+	return ret ? -1 : nr;
 }
 
 /*
@@ -210,7 +229,8 @@ static const char *record_up_to(rlim_t limit, unsigned int per_block)
 		return "wrong errors";
 	if (!perffile_is_valid(path) || perffile.len > limit)
 		return "not valid";
-	if (perffile_records(PERF_RECORD_SAMPLE) != (int)stats.samples)
+	if (level ? recorded_samples() != (int)stats.samples :
+		    perffile_records(PERF_RECORD_SAMPLE) != (int)stats.samples)
 		return "not as many samples as counted";
 	if (given != stats.samples + stats.dropped + left)
 		return "samples unaccounted for";
@@ -234,9 +254,116 @@ static void test_full(void)
 	check_perf(perffile_records(PERF_RECORD_SAMPLE));
 }
 
+static void test_full_compressed(void)
+{
+	const char *wrong = NULL;
+	struct ktb_perfdata *file;
+	uint64_t start;
+
+	level = 1;
+	file = begin(2, false);
+	start = file->written;
+	ktb_perfdata_finish(file);
+	ktb_perfdata_free(file);
+	for (unsigned int more = 0; more < 600 && !wrong; more += 5)
+		wrong = record_up_to(start + more, 7);
+	ok(!wrong, "so does one that is compressed%s%s", wrong ? ": " : "", wrong ? wrong : "");
+	check_perf(recorded_samples());
+	level = 0;
+}
+
+static void test_lost(void)
+{
+	struct ktb_recording *recording = ktb_recording_new();
+	struct ktb_perfdata *file = begin(2, false);
+	struct ktb_recording_stats stats;
+	struct ktb_record record;
+
+	fake_reader_init(&fake, 1, 4096);
+	fake_write(&fake.rings[0], 1000, 1);
+	fake_write_lost(&fake.rings[0], 2000, 5);
+	fake_publish(&fake.rings[0]);
+	ktb_perfdata_write_ring(file, &fake.rings[0].ring);
+	fake_reader_exit(&fake);
+	ok(!ktb_perfdata_write_lost(file, 1, 0) && !ktb_perfdata_write_lost(file, 1, 6) &&
+		   !ktb_perfdata_write_lost(file, 2, 3),
+	   "what was lost in all is said");
+	ktb_perfdata_finish(file);
+	ktb_perfdata_free(file);
+	ok(perffile_is_valid(path) && perffile_records(PERF_RECORD_LOST_SAMPLES) == 2,
+	   "of each event that lost some");
+	ktb_recording_open(recording, path, NULL);
+	while (ktb_recording_next(recording, &record) == 1)
+		;
+	ktb_recording_get_stats(recording, &stats);
+	ok(stats.lost == 9, "and counts, not what the stream says besides: %d", (int)stats.lost);
+	ktb_recording_free(recording);
+	check_perf(1);
+}
+
+static void test_build_ids(void)
+{
+	struct ktb_perfdata *file = begin(1, false);
+	char self[128] = "", command[256];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	ktb_perfdata_synthesize(file);
+	ok(!ktb_perfdata_finish(file) && len > 0, "a file with what runs");
+	ktb_perfdata_free(file);
+	ok(perffile_is_valid(path), "is valid");
+	if (system("perf --version >/dev/null 2>&1")) {
+		ok(true, "build ids # SKIP no perf here");
+		return;
+	}
+	snprintf(command, sizeof(command),
+		 "id=$(readelf -n %s | sed -n 's/.*Build ID: //p'); test -n \"$id\" && "
+		 "perf buildid-list -i %s | grep -q \"^$id $(readlink -f %s)\"",
+		 self, path, self);
+	ok(!system(command), "and has this program's build id");
+}
+
+/*
+ * Records far behind 4 GiB. What is between is one record after the other of the
+ * largest size, of which only the headers are written.
+ */
+static void test_large(void)
+{
+	const struct perf_event_header filler = { 82, 0, 65528 }; /* FINISHED_INIT */
+	struct ktb_perfdata *file = begin(1, false);
+	uint64_t end = file->data_offset + (5ULL << 30);
+	struct statvfs fs;
+	size_t done;
+	int err = statvfs(dir, &fs);
+
+	/* Each header takes a block. */
+	if (err || fs.f_bavail * fs.f_frsize < 1ULL << 30) {
+		ok(true, "more than 4 GiB # SKIP no room in %s", dir);
+		ktb_perfdata_free(file);
+		return;
+	}
+	fake_reader_init(&fake, 1, 4096);
+	while (file->data_end < end && !err) {
+		err = ktb_perfdata_write_at(file->fd, &filler, sizeof(filler), file->data_end,
+					    &done);
+		file->data_end += filler.size;
+	}
+	fake_write(&fake.rings[0], 10, 1);
+	fake_publish(&fake.rings[0]);
+	ok(!err && ktb_perfdata_write_ring(file, &fake.rings[0].ring) == 80 &&
+		   !ktb_perfdata_finish(file),
+	   "a sample behind 5 GiB");
+	ktb_perfdata_free(file);
+	fake_reader_exit(&fake);
+	ok(recorded_samples() == 1, "is read");
+	check_perf(1);
+	unlink(path);
+}
+
 static void test_sideband(void)
 {
-	const struct ktb_perfdata_options options = { FAKE_SAMPLE_TYPE, events, 1, 0, NULL, 0, 1 };
+	const struct ktb_perfdata_options options = {
+		FAKE_SAMPLE_TYPE, events, 1, 0, NULL, 0, 1, 0
+	};
 	struct ktb_perfdata *file = ktb_perfdata_new();
 	int err = ktb_perfdata_open(file, path, &options);
 
@@ -282,6 +409,10 @@ int main(void)
 	test_late_event();
 	test_errors();
 	test_full();
+	test_full_compressed();
+	test_lost();
+	test_build_ids();
+	test_large();
 	test_sideband();
 	free(perffile.data);
 	return tap_end();

@@ -5,6 +5,7 @@
  * give an error and nothing worse.
  */
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -24,12 +25,13 @@ static const struct ktb_event_info events[] = {
 	{ .id = 2, .name = "fake:two", .type = FAKE_EVENT_TYPE + 1, .period = 10 },
 };
 
-static struct ktb_perfdata *begin(void)
+static struct ktb_perfdata *begin(int level)
 {
 	const struct ktb_perfdata_options options = {
 		.sample_type = FAKE_SAMPLE_TYPE,
 		.events = events,
 		.nr_events = 2,
+		.compress = level,
 	};
 	struct ktb_perfdata *file = ktb_perfdata_new();
 
@@ -99,10 +101,9 @@ static unsigned int write_rounds(struct ktb_perfdata *file, bool rounds)
 
 /* ---- tests ---- */
 
-static void test_order(bool rounds)
+static void test_order(const char *how, bool rounds, int level)
 {
-	const char *how = rounds ? "in rounds" : "without rounds";
-	struct ktb_perfdata *file = begin();
+	struct ktb_perfdata *file = begin(level);
 	unsigned int given = write_rounds(file, rounds), nr = 0;
 	struct ktb_recording *recording;
 	bool in_order = true, named = true, events_known = true;
@@ -130,6 +131,59 @@ static void test_order(bool rounds)
 	ok(named, "%s: a thread has the name of the time", how);
 	ok(events_known, "%s: samples are of the right event", how);
 	ktb_recording_free(recording);
+}
+
+#define THREADS 4
+#define PER_THREAD 20000
+
+/* One CPU's writer and reader in one. */
+static void *write_cpu(void *arg)
+{
+	struct fake_ring *ring = arg;
+	struct ktb_perfdata *file = (struct ktb_perfdata *)(uintptr_t)ring->page->__reserved2[0];
+	const unsigned int cpu = ring->page->cpu;
+
+	for (unsigned int i = 0; i < PER_THREAD;) {
+		while (i < PER_THREAD && fake_write(ring, 1 + THREADS * i + cpu, 1 + cpu % 2))
+			i++;
+		fake_publish(ring);
+		if (ktb_perfdata_write_ring(file, &ring->ring) < 0)
+			return ring;
+	}
+	return NULL;
+}
+
+/* Every sample once, in order, whatever the threads' blocks are next to. */
+static void test_threads(void)
+{
+	struct ktb_perfdata *file = begin(1);
+	struct ktb_recording *recording;
+	pthread_t threads[THREADS];
+	struct ktb_record record;
+	bool failed = false, in_order = true;
+	uint64_t last = 0;
+	void *wrong;
+
+	fake_reader_init(&fake, THREADS, 1 << 18);
+	for (unsigned int i = 0; i < THREADS; i++) {
+		fake.rings[i].page->__reserved2[0] = (uintptr_t)file;
+		pthread_create(&threads[i], NULL, write_cpu, &fake.rings[i]);
+	}
+	for (unsigned int i = 0; i < THREADS; i++) {
+		pthread_join(threads[i], &wrong);
+		failed |= wrong != NULL;
+	}
+	ok(!failed && !ktb_perfdata_finish(file), "threads write a compressed file");
+	ktb_perfdata_free(file);
+	fake_reader_exit(&fake);
+	recording = open_it();
+	while (ktb_recording_next(recording, &record) == 1)
+		if (record.header->type == PERF_RECORD_SAMPLE)
+			in_order &= record.sample.time == ++last;
+	ok(last == THREADS * PER_THREAD && in_order, "all their samples come out, in order");
+	ktb_recording_free(recording);
+	ok(system("perf --version >/dev/null 2>&1") || perffile_perf_lines(path) == (int)last,
+	   "perf's too");
 }
 
 static void test_formats(void)
@@ -274,8 +328,10 @@ int main(void)
 	atexit(clean_up);
 	snprintf(path, sizeof(path), "%s/perf.data", dir);
 	fake_tracefs(dir);
-	test_order(false);
-	test_order(true);
+	test_order("compressed", true, 3);
+	test_threads();
+	test_order("without rounds", false, 0);
+	test_order("in rounds", true, 0);
 	test_formats();
 	test_damage();
 	test_errors();
