@@ -7,11 +7,10 @@
 #
 # shellcheck disable=SC2016 # conditions are evaluated by check, not where they stand
 
-module=/ktb/ktrace_bridge.ko
 dir=$(mktemp -d /tmp/record.XXXXXX) || exit 1
-out=$dir/out err=$dir/err file=$dir/perf.data
-number=0 failures=0 skipped=0 status=0
 recorder=
+# shellcheck source=selftests/ktb_check.sh
+. ./ktb_check.sh
 
 finish() {
 	[ -z "$recorder" ] || kill "$recorder" 2>/dev/null
@@ -19,98 +18,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-
-# Run a command; its exit status and output are for the checks that follow.
-run() {
-	ran=$*
-	timeout 60 "$@" >"$out" 2>"$err" </dev/null
-	status=$?
-}
-
-explain() {
-	echo "# $ran"
-	echo "# exit status $status"
-	sed 's/^/# out: /' "$out" | head -n 20
-	sed 's/^/# err: /' "$err" | head -n 20
-}
-
-# A test: its name, and the checks that all have to succeed.
-check() {
-	number=$((number + 1))
-	name=$1
-	shift
-	for condition; do
-		if ! eval "$condition"; then
-			echo "# not so: $condition"
-			explain
-			echo "not ok $number $name"
-			failures=$((failures + 1))
-			return 1
-		fi
-	done
-	echo "ok $number $name"
-}
-
-# The same, of what perf says.
-check_perf() {
-	if [ "$perf" ]; then
-		check "$@"
-	else
-		number=$((number + 1)) skipped=$((skipped + 1))
-		echo "ok $number $1 # SKIP no perf here"
-	fi
-}
-
-done_() { [ "$status" -eq 0 ]; }
-failed() { [ "$status" -eq 1 ]; }
-usage() { [ "$status" -eq 2 ]; }
-says() { grep -q -e "$1" "$out"; }
-complains() { grep -q -e "$1" "$err"; }
-quiet() { [ ! -s "$err" ]; }
-
-# The closing line of --json, and a counter in it, summed up over all events.
-closing() { grep '"type":"end"' "$dir/closing"; }
-counter() { closing | grep -o "\"$1\":[0-9]*" | awk -F: '{ sum += $2 } END { print sum + 0 }'; }
-
-ledger_is_exact() {
-	[ "$(counter hits)" -eq $(($(counter written) + $(counter filtered) + $(counter not_sampled) +
-		$(counter lost_full) + $(counter lost_big) + $(counter lost_recursion))) ]
-}
-
-# Record, and keep the closing line.
-record() {
-	run ktbctl record --json -o "$file" "$@"
-	cp "$err" "$dir/closing"
-}
-
-# What perf script prints of the file, and how many samples that is.
-script() { run perf script -i "$file"; }
-as_many_as_written() { [ "$(wc -l <"$out")" -eq "$(counter samples)" ]; }
-
-# Of the samples that have the last event's name, those that lack a field.
-all_have() { ! grep " $1:" "$out" | grep -v -q -e "$2"; }
-
-nothing_left() { [ "$(ktbctl --json status | tr -d ' \n')" = '{"sessions":[]}' ]; }
-
-# Wait for something to come true, 10 seconds at most.
-wait_for() {
-	tries=200
-	until eval "$1"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
-		usleep 50000
-	done
-}
-
-echo TAP version 13
-command -v ktbctl >/dev/null || {
-	echo '1..0 # SKIP no ktbctl on PATH'
-	exit 4
-}
-perf=$(command -v perf)
-echo 1..36
-[ -d /sys/module/ktrace_bridge ] || insmod "$module"
-cd "$dir" || exit 1
+begin_tests 36
 
 # ---- wrong arguments ----
 
@@ -242,5 +150,4 @@ script
 check_perf "one CPU only" done_ as_many_as_written ledger_is_exact '[ "$(counter samples)" -gt 0 ]' \
 	'! grep -v -q "\[000\]" "$out"'
 
-echo "# Totals: pass:$((number - failures - skipped)) fail:$failures skip:$skipped"
-[ $failures -eq 0 ]
+end_tests

@@ -13,8 +13,9 @@
 #define DEFAULT_SIZE 1048576
 
 static const char help_record[] =
-	"usage: ktbctl record -e EVENT... [-m SIZE] [-c N] [-C CPU] [-o FILE] [--json]\n"
-	"                     [-- COMMAND [ARGUMENT...]]\n"
+	"usage: ktbctl record -e EVENT... [-m SIZE] [-c N] [-C CPU] [-o FILE] [-z]\n"
+	"                     [--threads] [--max-size SIZE] [--switch-output[=WHEN]]\n"
+	"                     [--json] [-- COMMAND [ARGUMENT...]]\n"
 	"       ktbctl record -s SESSION [-C CPU] [-o FILE] [--json] [-- COMMAND...]\n"
 	"\n"
 	"Record what is traced on all CPUs into a file that perf and all other readers of\n"
@@ -29,6 +30,17 @@ static const char help_record[] =
 	"  -c, --count N        a sample of every N-th hit\n"
 	"  -C, --cpu CPU        records of one CPU only\n"
 	"  -o, --output FILE    the file (perf.data); an earlier one becomes FILE.old\n"
+	"  -z[LEVEL]            compress records with zstd (level 1)\n"
+	"      --threads        a thread per CPU, where one is too slow: with -z, or with\n"
+	"                       many CPUs\n"
+	"      --max-size SIZE  end when there are so many bytes of records\n"
+	"      --switch-output[=WHEN]\n"
+	"                       go on in another file at SIGUSR2 ('signal'), after so many\n"
+	"                       bytes (100M), or every so often (30s, 5m, 1h); each gets its\n"
+	"                       date for a suffix\n"
+	"      --switch-max-files N\n"
+	"                       keep the last N of them\n"
+	"      --clockid CLOCK  monotonic, which is the only one\n"
 	"      --json           print the closing lines as a JSON object\n"
 	"\n"
 	"The exit status is COMMAND's, if recording did not fail.\n";
@@ -39,8 +51,6 @@ struct options {
 	const char *session;
 	uint64_t size;
 	uint64_t period;
-	int argc; /* the command line, for the file */
-	char **argv;
 	char **command; /* NULL: none */
 };
 
@@ -111,43 +121,14 @@ static int get_session(struct recorder *recorder, const struct options *options)
 	return refuse_overwrite(&recorder->session);
 }
 
-static int open_reader(struct recorder *recorder)
+static int open_readers(struct recorder *recorder)
 {
-	int err = ktb_reader_open(recorder->reader, recorder->session.id, recorder->cpu);
+	int err = recorder_open_readers(recorder);
 
-	if (err == -EBUSY)
-		return fail_busy(recorder->conn, recorder->session.name);
-	if (err)
-		return fail("%s", ktb_reader_error(recorder->reader));
 	/* Without notices only CPUs and events that come later go unseen. */
-	if (ktb_notify_open(recorder->conn, &recorder->notify))
+	if (!err && ktb_notify_open(recorder->conn, &recorder->notify))
 		recorder->notify = NULL;
-	return EXIT_DONE;
-}
-
-/* ---- the file ---- */
-
-static int open_file(struct recorder *recorder, const struct options *options)
-{
-	const struct ktb_perfdata_options what = {
-		.sample_type = ktb_reader_sample_type(recorder->reader),
-		.events = recorder->events,
-		.nr_events = recorder->nr_events,
-		.argc = options->argc,
-		.argv = options->argv,
-		.count = !recorder->own,
-		.sideband = true,
-	};
-
-	if (!recorder->nr_events)
-		return fail("session '%s' has no events", recorder->session.name);
-	recorder->file = ktb_perfdata_new();
-	if (!recorder->file)
-		return fail("out of memory");
-	if (ktb_perfdata_open(recorder->file, recorder->path, &what) ||
-	    ktb_perfdata_synthesize(recorder->file))
-		return fail("%s", ktb_perfdata_error(recorder->file));
-	return EXIT_DONE;
+	return err;
 }
 
 /* ---- the command ---- */
@@ -156,22 +137,19 @@ static int run_connected(struct recorder *recorder, const struct options *option
 {
 	int err = get_session(recorder, options);
 
-	recorder->reader = ktb_reader_new();
-	if (!err && !recorder->reader)
-		err = fail("out of memory");
 	if (!err)
-		err = open_reader(recorder);
+		err = open_readers(recorder);
 	if (!err)
 		err = recorder_list_events(recorder);
 	if (!err)
-		err = open_file(recorder, options);
+		err = recorder_open_file(recorder);
 	return err ? err : recorder_run(recorder);
 }
 
 /* Before the first file is open: the command inherits none. */
 static int prepare(struct recorder *recorder, const struct options *options)
 {
-	int err = recorder_catch_signals(recorder);
+	int err = recorder_init(recorder);
 
 	if (!err && options->command)
 		err = workload_prepare(&recorder->workload, options->command);
@@ -179,17 +157,6 @@ static int prepare(struct recorder *recorder, const struct options *options)
 		return err;
 	recorder->conn = connect_module();
 	return recorder->conn ? EXIT_DONE : EXIT_FAILED;
-}
-
-static void release(struct recorder *recorder)
-{
-	ktb_perfdata_free(recorder->file);
-	ktb_notify_close(recorder->notify);
-	ktb_reader_free(recorder->reader);
-	ktb_conn_free(recorder->conn);
-	free(recorder->events);
-	if (recorder->signals >= 0)
-		close(recorder->signals);
 }
 
 static int add_event(struct options *options, const char *name)
@@ -202,6 +169,71 @@ static int add_event(struct options *options, const char *name)
 	options->events = events;
 	events[options->nr_events++] = name;
 	return EXIT_DONE;
+}
+
+/* For getopt, of options that are words only. */
+enum {
+	OPTION_THREADS = 1,
+	OPTION_MAX_SIZE,
+	OPTION_SWITCH,
+	OPTION_MAX_FILES,
+	OPTION_CLOCKID,
+};
+
+static const char *set_level(struct recorder *recorder, const char *text)
+{
+	uint64_t level = 1;
+	const char *wrong = text ? parse_number(text, 22, &level) : NULL;
+
+	recorder->level = (int)level;
+	return wrong || level ? wrong : "must be at least 1";
+}
+
+/* "30s", "5m", "1h", "1d": nothing that could be a size. */
+static bool parse_interval(const char *text, uint64_t *ns)
+{
+	static const struct {
+		char unit;
+		uint64_t seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+	char *end;
+	unsigned long number = strtoul(text, &end, 10);
+
+	if (end == text || !number || number > 1000000 || !*end || end[1])
+		return false;
+	for (unsigned int i = 0; i < ARRAY_SIZE(units); i++) {
+		if (*end != units[i].unit)
+			continue;
+		*ns = number * units[i].seconds * 1000000000;
+		return true;
+	}
+	return false;
+}
+
+static const char *set_switch(struct switch_output *when, const char *text)
+{
+	if (!text || !strcmp(text, "signal")) {
+		when->on_signal = true;
+		return NULL;
+	}
+	if (parse_interval(text, &when->time_ns))
+		return NULL;
+	/* Of a number alone nobody knows which of the two is meant. */
+	if (strspn(text, "0123456789") == strlen(text) || parse_size(text, &when->size))
+		return "neither 'signal' (SIGUSR2), nor a size (100M), nor a time (30s, 5m, 1h)";
+	return NULL;
+}
+
+/* The clock is the module's, and a record's time is what it is. */
+static const char *check_clock(const char *text)
+{
+	static const char *const names[] = { "monotonic", "mono", "CLOCK_MONOTONIC", "1" };
+
+	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++)
+		if (!strcmp(text, names[i]))
+			return NULL;
+	return "records have the time of CLOCK_MONOTONIC and no other; the file has what it takes "
+	       "to tell the time of day ('perf script -F +tod')";
 }
 
 static const char *set_option(struct recorder *recorder, struct options *options, int c,
@@ -231,11 +263,27 @@ static const char *set_option(struct recorder *recorder, struct options *options
 		if (!strcmp(text, "-"))
 			wrong = "a perf.data has to be a file";
 		break;
+	case 'z':
+		return set_level(recorder, text);
+	case OPTION_THREADS:
+		recorder->use_threads = true;
+		break;
+	case OPTION_MAX_SIZE:
+		return parse_size(text, &recorder->max_size);
+	case OPTION_SWITCH:
+		return set_switch(&recorder->switch_output, text);
+	case OPTION_MAX_FILES:
+		wrong = parse_number(text, UINT_MAX, &number);
+		recorder->switch_output.max_files = (unsigned int)number;
+		break;
+	case OPTION_CLOCKID:
+		return check_clock(text);
 	}
 	return wrong;
 }
 
-static int check_options(const struct context *context, const struct options *options)
+static int check_options(const struct context *context, const struct recorder *recorder,
+			 const struct options *options)
 {
 	if (!options->nr_events && !options->session)
 		return fail_usage(context, "which events? name some with -e, or a session with -s");
@@ -245,6 +293,8 @@ static int check_options(const struct context *context, const struct options *op
 		return fail_usage(context, "-m is for -e: the session has its rings");
 	if (options->session && options->period)
 		return fail_usage(context, "-c is for -e: the session has its events");
+	if (recorder->switch_output.max_files && !recorder_has_files(recorder))
+		return fail_usage(context, "--switch-max-files is for --switch-output");
 	return EXIT_DONE;
 }
 
@@ -258,56 +308,62 @@ static int parse_options(const struct context *context, struct recorder *recorde
 		{ "count", required_argument, NULL, 'c' },
 		{ "cpu", required_argument, NULL, 'C' },
 		{ "output", required_argument, NULL, 'o' },
+		{ "compression-level", optional_argument, NULL, 'z' },
+		{ "threads", no_argument, NULL, OPTION_THREADS },
+		{ "max-size", required_argument, NULL, OPTION_MAX_SIZE },
+		{ "switch-output", optional_argument, NULL, OPTION_SWITCH },
+		{ "switch-max-files", required_argument, NULL, OPTION_MAX_FILES },
+		{ "clockid", required_argument, NULL, OPTION_CLOCKID },
 		{ 0 },
 	};
 	const char *wrong;
 	int c;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:e:s:m:c:C:o:", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:e:s:m:c:C:o:z::", known, NULL)) != -1) {
 		if (c == '?' || c == ':')
 			return fail_option(context, c, argv);
 		if (c == 'e' && add_event(options, optarg))
 			return EXIT_FAILED;
 		wrong = set_option(recorder, options, c, optarg);
 		if (wrong)
-			return fail_usage(context, "-%c %s: %s", c, optarg, wrong);
+			return fail_usage(context, "%s: %s", optarg ? optarg : argv[optind - 1],
+					  wrong);
 	}
 	if (optind < argc)
 		options->command = argv + optind;
-	return check_options(context, options);
+	return check_options(context, recorder, options);
 }
 
 /* With the program's name in front. */
-static int keep_command_line(struct options *options, int argc, char **argv)
+static int keep_command_line(struct recorder *recorder, int argc, char **argv)
 {
-	options->argv = calloc(argc + 1, sizeof(*options->argv));
-	if (!options->argv)
+	recorder->argv = calloc(argc + 1, sizeof(*recorder->argv));
+	if (!recorder->argv)
 		return fail("out of memory");
-	options->argv[options->argc++] = program_invocation_name;
-	while (options->argc <= argc)
-		options->argv[options->argc++] = *argv++;
+	recorder->argv[recorder->argc++] = program_invocation_name;
+	while (recorder->argc <= argc)
+		recorder->argv[recorder->argc++] = *argv++;
 	return EXIT_DONE;
 }
 
 static int run_record(struct context *context, int argc, char **argv)
 {
-	struct recorder recorder = {
-		.path = "perf.data", .cpu = -1, .signals = -1, .json = context->json
-	};
+	struct recorder recorder = { .path = "perf.data", .cpu = -1, .json = context->json };
 	struct options options = { 0 };
 	int err = parse_options(context, &recorder, &options, argc, argv);
 
 	if (!err)
-		err = keep_command_line(&options, argc, argv);
-	if (!err)
+		err = keep_command_line(&recorder, argc, argv);
+	if (!err) {
 		err = prepare(&recorder, &options);
-	if (!err)
-		err = run_connected(&recorder, &options);
-	/* Told to go or not, the command's process ends with its pipe. */
-	release(&recorder);
+		if (!err)
+			err = run_connected(&recorder, &options);
+		/* Told to go or not, the command's process ends with its pipe. */
+		recorder_exit(&recorder);
+	}
 	free(options.events);
-	free(options.argv);
+	free(recorder.argv);
 	return err;
 }
 

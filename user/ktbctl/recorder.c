@@ -8,8 +8,10 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
+#include <sys/timerfd.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +20,7 @@
 #define NSEC_PER_SEC 1000000000ULL
 #define PROGRESS_MS 1000
 #define REST_MS 20
+#define ROUND_MS 200 /* of threads */
 
 static uint64_t now_ns(void)
 {
@@ -27,11 +30,10 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
 }
 
-/*
- * From here on signals come out of a descriptor, and none ends us in the middle.
- * Returns an exit status, the reason told.
- */
-int recorder_catch_signals(struct recorder *recorder)
+/* ---- beginning and end ---- */
+
+/* From here on signals come out of a descriptor, and none ends us in the middle. */
+static int catch_signals(struct recorder *recorder)
 {
 	sigset_t block;
 
@@ -40,6 +42,8 @@ int recorder_catch_signals(struct recorder *recorder)
 	sigaddset(&block, SIGTERM);
 	sigaddset(&block, SIGHUP);
 	sigaddset(&block, SIGCHLD);
+	if (recorder->switch_output.on_signal)
+		sigaddset(&block, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &block, NULL);
 	/* A file too large is an error like a full disk. */
 	signal(SIGXFSZ, SIG_IGN);
@@ -49,6 +53,50 @@ int recorder_catch_signals(struct recorder *recorder)
 	return EXIT_DONE;
 }
 
+static int make_timer(struct recorder *recorder)
+{
+	const uint64_t ns = recorder->switch_output.time_ns;
+	const struct timespec time = { (time_t)(ns / NSEC_PER_SEC), (long)(ns % NSEC_PER_SEC) };
+	const struct itimerspec every = { time, time };
+
+	if (!ns)
+		return EXIT_DONE;
+	recorder->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	if (recorder->timer < 0 || timerfd_settime(recorder->timer, 0, &every, NULL))
+		return fail("cannot make a timer: %s", strerror(errno));
+	return EXIT_DONE;
+}
+
+/* Returns an exit status, the reason told; recorder_exit() is to follow. */
+int recorder_init(struct recorder *recorder)
+{
+	int err;
+
+	recorder->signals = -1;
+	recorder->timer = -1;
+	pthread_rwlock_init(&recorder->file_lock, NULL);
+	pthread_mutex_init(&recorder->lock, NULL);
+	pthread_cond_init(&recorder->done, NULL);
+	err = catch_signals(recorder);
+	return err ? err : make_timer(recorder);
+}
+
+void recorder_exit(struct recorder *recorder)
+{
+	ktb_perfdata_free(recorder->file);
+	ktb_notify_close(recorder->notify);
+	recorder_close_readers(recorder);
+	ktb_conn_free(recorder->conn);
+	for (unsigned int i = 0; i < recorder->nr_files; i++)
+		free(recorder->files[i]);
+	free(recorder->files);
+	free(recorder->events);
+	if (recorder->signals >= 0)
+		close(recorder->signals);
+	if (recorder->timer >= 0)
+		close(recorder->timer);
+}
+
 static void take_signals(struct recorder *recorder)
 {
 	struct signalfd_siginfo info;
@@ -56,6 +104,8 @@ static void take_signals(struct recorder *recorder)
 	while (read(recorder->signals, &info, sizeof(info)) == sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			workload_poll(&recorder->workload);
+		else if (info.ssi_signo == SIGUSR2)
+			recorder->switch_now = true;
 		else
 			recorder->stopped = true;
 	}
@@ -71,16 +121,16 @@ static void show_progress(struct recorder *recorder)
 
 	if (!recorder->progress || now - recorder->shown < PROGRESS_MS * NSEC_PER_SEC / 1000)
 		return;
-	ktb_perfdata_get_stats(recorder->file, &stats);
+	recorder_get_stats(recorder, &stats);
 	fprintf(stderr, "\r%.1f MB, %.1f MB/s, %" PRIu64 " lost\033[K", (double)stats.bytes / 1e6,
 		(double)(stats.bytes - recorder->shown_bytes) / 1e6 / seconds,
-		ktb_reader_lost(recorder->reader) - recorder->lost_before);
+		recorder_lost(recorder) - recorder->lost_before);
 	recorder->line = true;
 	recorder->shown = now;
 	recorder->shown_bytes = stats.bytes;
 }
 
-static void clear_progress(struct recorder *recorder)
+void recorder_clear_progress(struct recorder *recorder)
 {
 	if (recorder->line)
 		fputs("\r\033[K", stderr);
@@ -91,7 +141,7 @@ static void clear_progress(struct recorder *recorder)
 
 static int fail_file(struct recorder *recorder)
 {
-	clear_progress(recorder);
+	recorder_clear_progress(recorder);
 	recorder->failed = true;
 	return fail("%s", ktb_perfdata_error(recorder->file));
 }
@@ -99,18 +149,13 @@ static int fail_file(struct recorder *recorder)
 /* All rings once. Returns bytes written, or -1 with the reason told. */
 static int64_t do_round(struct recorder *recorder)
 {
-	unsigned int nr = ktb_reader_nr_rings(recorder->reader);
-	int64_t sum = 0, len;
+	int64_t sum = 0, len = 0;
 
-	for (unsigned int i = 0; i < nr; i++) {
-		len = ktb_perfdata_write_ring(recorder->file, ktb_reader_ring(recorder->reader, i));
-		if (len < 0) {
-			fail_file(recorder);
-			return -1;
-		}
+	for (unsigned int i = 0; i < recorder->nr_readers && len >= 0; i++) {
+		len = recorder_write_rings(recorder->readers[i]);
 		sum += len;
 	}
-	if (ktb_perfdata_end_round(recorder->file) < 0) {
+	if (len < 0 || ktb_perfdata_end_round(recorder->file) < 0) {
 		fail_file(recorder);
 		return -1;
 	}
@@ -130,26 +175,63 @@ static void on_notice(const struct ktb_notice *notice, void *arg)
 
 static int take_notice(struct recorder *recorder)
 {
-	if (recorder->more_rings && ktb_reader_refresh(recorder->reader) < 0)
-		return fail("%s", ktb_reader_error(recorder->reader));
+	int err = EXIT_DONE;
+
+	if (recorder->more_rings)
+		err = recorder_open_readers(recorder);
+	if (!err && recorder->more_rings && recorder->use_threads)
+		err = recorder_start_threads(recorder);
 	recorder->more_rings = false;
 	if (recorder->more_events && !recorder->own)
 		recorder_list_events(recorder);
 	recorder->more_events = false;
-	return EXIT_DONE;
+	return err;
+}
+
+/* Is the file large enough, or is it time for another one? */
+static int look_at_size(struct recorder *recorder)
+{
+	struct ktb_perfdata_stats stats;
+	int err = EXIT_DONE;
+
+	ktb_perfdata_get_stats(recorder->file, &stats);
+	if (recorder->max_size && stats.bytes + recorder->before.bytes >= recorder->max_size)
+		recorder->full = true;
+	if (recorder->switch_output.size && stats.bytes >= recorder->switch_output.size)
+		recorder->switch_now = true;
+	if (!recorder->switch_now)
+		return EXIT_DONE;
+	recorder->switch_now = false;
+	recorder_clear_progress(recorder);
+	/* Not while a thread writes into it. */
+	pthread_rwlock_wrlock(&recorder->file_lock);
+	err = recorder_switch_file(recorder);
+	pthread_rwlock_unlock(&recorder->file_lock);
+	return err;
+}
+
+static void take_timer(struct recorder *recorder)
+{
+	uint64_t count;
+
+	if (read(recorder->timer, &count, sizeof(count)) == sizeof(count))
+		recorder->switch_now = true;
 }
 
 /* Wait for records if @records, and in any case for all else, for @ms at most. */
 static void wait_for(struct recorder *recorder, bool records, int ms)
 {
+	/* Without POLLIN it still tells that the session was removed. */
 	struct pollfd fds[] = {
 		{ .fd = recorder->signals, .events = POLLIN },
-		{ .fd = records ? ktb_reader_fd(recorder->reader) : -1, .events = POLLIN },
+		{ .fd = ktb_reader_fd(recorder->readers[0]->reader),
+		  .events = records ? POLLIN : 0 },
 		{ .fd = recorder->notify ? ktb_notify_fd(recorder->notify) : -1, .events = POLLIN },
 		{ .fd = ktb_perfdata_fd(recorder->file), .events = POLLIN },
+		{ .fd = recorder->timer, .events = POLLIN },
 	};
 
-	if (poll(fds, 4, ms) <= 0)
+	if (poll(fds, ARRAY_SIZE(fds), ms) <= 0)
 		return;
 	if (fds[0].revents)
 		take_signals(recorder);
@@ -157,11 +239,13 @@ static void wait_for(struct recorder *recorder, bool records, int ms)
 		recorder->removed = true;
 	if (fds[2].revents)
 		ktb_notify_read(recorder->notify, on_notice, recorder);
+	if (fds[4].revents)
+		take_timer(recorder);
 }
 
 static bool is_over(const struct recorder *recorder)
 {
-	return recorder->stopped || recorder->removed || recorder->workload.ended;
+	return recorder->stopped || recorder->removed || recorder->full || recorder->workload.ended;
 }
 
 /*
@@ -184,12 +268,34 @@ static int loop(struct recorder *recorder)
 		if (take_notice(recorder))
 			return EXIT_FAILED;
 		came = do_round(recorder);
-		if (came < 0)
+		if (came < 0 || look_at_size(recorder))
 			return EXIT_FAILED;
 		show_progress(recorder);
 		rest(recorder, came);
 	}
 	return EXIT_DONE;
+}
+
+/* The threads write; here is everything else. */
+static int loop_beside_threads(struct recorder *recorder)
+{
+	int err = recorder_start_threads(recorder);
+
+	while (!err && !is_over(recorder)) {
+		err = take_notice(recorder);
+		if (err)
+			break;
+		recorder_thread_round(recorder);
+		if (recorder->failed || ktb_perfdata_end_round(recorder->file))
+			err = fail_file(recorder);
+		if (!err)
+			err = look_at_size(recorder);
+		show_progress(recorder);
+		if (!err && !is_over(recorder))
+			wait_for(recorder, false, ROUND_MS);
+	}
+	recorder_stop_threads(recorder);
+	return err;
 }
 
 /* An own session is quiet then; of another one, what was there when we looked. */
@@ -205,20 +311,19 @@ static int last_round(struct recorder *recorder)
 /* Returns an exit status, the reason told. */
 int recorder_run(struct recorder *recorder)
 {
-	int err, status;
+	int err = EXIT_DONE, status;
 
 	recorder->progress = isatty(STDERR_FILENO) && !recorder->json;
 	recorder->shown = now_ns();
-	recorder->lost_before = ktb_reader_lost(recorder->reader);
-	err = EXIT_DONE;
+	recorder->lost_before = recorder_lost(recorder);
 	if (recorder->own && ktb_session_set_enabled(recorder->conn, recorder->session.id, true))
 		err = fail("%s", ktb_conn_error(recorder->conn));
 	if (!err)
 		err = workload_start(&recorder->workload);
 	if (!err)
-		err = loop(recorder);
+		err = recorder->use_threads ? loop_beside_threads(recorder) : loop(recorder);
 	err |= last_round(recorder);
-	clear_progress(recorder);
+	recorder_clear_progress(recorder);
 	status = workload_end(&recorder->workload);
 	err |= recorder_finish(recorder);
 	return err ? err : status;

@@ -3,11 +3,39 @@
 #ifndef KTBCTL_RECORDER_H
 #define KTBCTL_RECORDER_H
 
+#include <pthread.h>
+
 #include "ktbctl.h"
 #include "workload.h"
 
+/* When to go on in another file. */
+struct switch_output {
+	bool on_signal; /* SIGUSR2 */
+	uint64_t size; /* bytes, or 0 */
+	uint64_t time_ns; /* or 0 */
+	unsigned int max_files; /* to keep, 0 for all */
+};
+
+/* One of the session's readers; with threads there is one per CPU. */
+struct recorder_reader {
+	struct recorder *recorder;
+	struct ktb_reader *reader;
+	int cpu; /* whose ring, or -1: all */
+	pthread_t thread;
+	bool started;
+	int kick; /* descriptor: look at the ring now */
+	unsigned int round; /* the last one its rings were looked at in */
+};
+
 struct recorder {
 	const char *path;
+	int argc; /* the command line, for the file */
+	char **argv;
+	int level; /* of compression */
+	uint64_t max_size; /* of the file, 0: none */
+	struct switch_output switch_output;
+	bool use_threads;
+
 	struct ktb_conn *conn;
 	struct ktb_session_info session;
 	int cpu; /* the only one, or -1 */
@@ -15,19 +43,35 @@ struct recorder {
 	bool json;
 	struct workload workload;
 
-	struct ktb_reader *reader;
-	struct ktb_perfdata *file;
+	struct recorder_reader **readers;
+	unsigned int nr_readers;
 	struct ktb_notify *notify; /* or NULL */
 	struct ktb_event_info *events; /* every one seen, the last ledger in it */
 	unsigned int nr_events;
 	uint64_t lost_before;
 
+	struct ktb_perfdata *file;
+	char **files; /* finished, if there is more than one */
+	unsigned int nr_files;
+	struct ktb_perfdata_stats before; /* of finished files */
+
+	/* threads: @file_lock is held for reading by who writes into @file */
+	pthread_rwlock_t file_lock;
+	pthread_mutex_t lock; /* of the readers' rounds */
+	pthread_cond_t done;
+	unsigned int round;
+	bool stop;
+
 	bool stopped; /* by a signal */
 	bool removed; /* the session */
+	bool full; /* the file is as large as it may be */
 	bool more_rings; /* there may be */
 	bool more_events;
+	bool switch_now;
+	bool closed; /* the file, and there is no other */
 	bool failed; /* to write the file, the reason told */
 	int signals; /* descriptor */
+	int timer; /* descriptor, to go on in another file, or -1 */
 	bool progress; /* is to be shown */
 	bool line; /* of progress stands there */
 	uint64_t shown; /* when, in ns */
@@ -35,8 +79,29 @@ struct recorder {
 };
 
 /* recorder.c */
-int recorder_catch_signals(struct recorder *recorder);
+int recorder_init(struct recorder *recorder);
+void recorder_exit(struct recorder *recorder);
 int recorder_run(struct recorder *recorder);
+void recorder_clear_progress(struct recorder *recorder);
+
+/* recorder_readers.c */
+int recorder_open_readers(struct recorder *recorder);
+void recorder_close_readers(struct recorder *recorder);
+int64_t recorder_write_rings(struct recorder_reader *reader);
+struct ktb_ring *recorder_ring(const struct recorder *recorder, unsigned int index);
+uint64_t recorder_lost(const struct recorder *recorder);
+
+/* recorder_threads.c */
+int recorder_start_threads(struct recorder *recorder);
+void recorder_stop_threads(struct recorder *recorder);
+void recorder_thread_round(struct recorder *recorder);
+
+/* recorder_file.c */
+int recorder_open_file(struct recorder *recorder);
+int recorder_switch_file(struct recorder *recorder);
+int recorder_close_file(struct recorder *recorder);
+bool recorder_has_files(const struct recorder *recorder);
+void recorder_get_stats(struct recorder *recorder, struct ktb_perfdata_stats *stats);
 
 /* recorder_end.c */
 int recorder_list_events(struct recorder *recorder);

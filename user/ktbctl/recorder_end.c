@@ -83,7 +83,7 @@ static uint64_t unread_samples(struct recorder *recorder)
 	struct ktb_ring *ring;
 	uint64_t nr = 0;
 
-	for (unsigned int i = 0; (ring = ktb_reader_ring(recorder->reader, i)); i++) {
+	for (unsigned int i = 0; (ring = recorder_ring(recorder, i)); i++) {
 		if (ktb_ring_begin(ring) < 0)
 			continue;
 		while (ktb_ring_next(ring, &record) == 1)
@@ -110,10 +110,10 @@ static void sum_up(struct recorder *recorder, struct outcome *outcome)
 	uint64_t written = 0;
 
 	memset(outcome, 0, sizeof(*outcome));
-	ktb_perfdata_get_stats(recorder->file, &outcome->file);
+	recorder_get_stats(recorder, &outcome->file);
 	outcome->missing = outcome->file.dropped;
 	outcome->samples = outcome->file.samples;
-	outcome->lost = ktb_reader_lost(recorder->reader) - recorder->lost_before;
+	outcome->lost = recorder_lost(recorder) - recorder->lost_before;
 	if (!recorder->own)
 		return;
 	outcome->lost = 0;
@@ -149,6 +149,10 @@ static void tell(const struct recorder *recorder, const struct outcome *outcome)
 		tell_event(&recorder->events[i]);
 	if (outcome->missing && recorder->own)
 		note("%" PRIu64 " samples did not reach the file", outcome->missing);
+	if (recorder->full)
+		note("stopped: the file has reached --max-size");
+	for (unsigned int i = 0; i < recorder->nr_files; i++)
+		note("  %s", recorder->files[i]);
 	note("%s: %" PRIu64 " samples, %" PRIu64 " bytes of records, %" PRIu64 " lost%s",
 	     recorder->path, outcome->samples, outcome->file.bytes, outcome->lost,
 	     recorder->own || !outcome->lost ? "" : " meanwhile");
@@ -158,7 +162,7 @@ static void tell_json(const struct recorder *recorder, const struct outcome *out
 {
 	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
 	struct json_object *object = json_object_new_object(), *event;
-	struct json_object *events = json_object_new_array();
+	struct json_object *events = json_object_new_array(), *files;
 
 	for (unsigned int i = 0; i < recorder->nr_events; i++) {
 		event = json_event(&recorder->events[i]);
@@ -167,6 +171,13 @@ static void tell_json(const struct recorder *recorder, const struct outcome *out
 	}
 	json_object_object_add(object, "type", json_object_new_string("end"));
 	json_object_object_add(object, "file", json_text(recorder->path, strlen(recorder->path)));
+	if (recorder_has_files(recorder)) {
+		files = json_object_new_array();
+		for (unsigned int i = 0; i < recorder->nr_files; i++)
+			json_object_array_add(files, json_text(recorder->files[i],
+							       strlen(recorder->files[i])));
+		json_object_object_add(object, "files", files);
+	}
 	json_object_object_add(object, "samples", json_object_new_uint64(outcome->samples));
 	json_object_object_add(object, "bytes", json_object_new_uint64(outcome->file.bytes));
 	json_object_object_add(object, "missing", json_object_new_uint64(outcome->missing));
@@ -177,6 +188,21 @@ static void tell_json(const struct recorder *recorder, const struct outcome *out
 	json_object_put(object);
 }
 
+/*
+ * What an own session lost, event by event: the last of it is in no record. Of
+ * another's session the ledgers began before.
+ */
+static int write_losses(struct recorder *recorder)
+{
+	int err = 0;
+
+	for (unsigned int i = 0; i < recorder->nr_events && recorder->own && !err; i++)
+		err = ktb_perfdata_write_lost(recorder->file, recorder->events[i].id,
+					      lost_of(&recorder->events[i].ledger));
+	return err && !recorder->failed ? fail("%s", ktb_perfdata_error(recorder->file)) :
+					  EXIT_DONE;
+}
+
 /* Returns an exit status, the reason told. */
 int recorder_finish(struct recorder *recorder)
 {
@@ -185,8 +211,9 @@ int recorder_finish(struct recorder *recorder)
 
 	if (!recorder->removed)
 		err = recorder_list_events(recorder);
-	if (ktb_perfdata_finish(recorder->file))
-		err = fail("%s", ktb_perfdata_error(recorder->file));
+	err |= write_losses(recorder);
+	if (recorder_close_file(recorder))
+		err = EXIT_FAILED;
 	else if (recorder->failed)
 		note("what is in '%s' can be read", recorder->path);
 	sum_up(recorder, &outcome);

@@ -5,7 +5,7 @@
  * Handles are opaque. Functions return zero or a positive number on success and
  * a negative errno on failure; the handle then has a text that says what was
  * wrong. Nothing here prints or ends the process. A handle is used by one
- * thread at a time; different handles are independent.
+ * thread at a time, where nothing else is said; different handles are independent.
  */
 #ifndef KTB_H
 #define KTB_H

@@ -1,0 +1,121 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Who reads what ktbctl record writes: the tools of perf, and our own beside them;
+# and who reads what perf record writes. Runs in the guest's busybox sh.
+#
+# shellcheck disable=SC2016 # conditions are evaluated by check, not where they stand
+
+dir=$(mktemp -d /tmp/readers.XXXXXX) || exit 1
+# shellcheck source=selftests/ktb_check.sh
+. ./ktb_check.sh
+here=$PWD
+
+trap 'rm -rf "$dir"' EXIT
+begin_tests 24
+
+# Threads that wait, wake each other and change their CPU.
+workload='for i in 1 2 3 4 5 6; do ls / | cat >/dev/null & taskset 1 true; taskset 2 true; wait; done'
+# A system call with arguments that nothing else makes.
+marked='for i in 1 2 3; do dd if=/dev/zero of=/dev/null bs=77 count=5 2>/dev/null; done'
+
+in_order() { awk '{ time = $0; sub(/.*\] +/, "", time); time += 0; if (time < last) exit 1; last = time }' "$1"; }
+
+# ---- ours and perf's script, of one file ----
+
+record -e sched:sched_switch,sched:sched_wakeup,sched:sched_migrate_task,raw_syscalls:sys_enter,raw_syscalls:sys_exit -- \
+	sh -c "$workload"
+check "a recording" done_ '[ "$(counter samples)" -gt 200 ]' '[ "$(counter lost)" -eq 0 ]'
+script
+check_perf "perf script" done_ quiet as_many_as_written
+cp "$out" perf.lines
+run ktbctl script -i "$file"
+check "our script, in order across CPUs" done_ quiet as_many_as_written 'in_order "$out"'
+check "threads changed their CPU" 'awk "{ tid = \$2; cpu = \$3 } (tid in at) && at[tid] != cpu && tid { moved = 1 } { at[tid] = cpu } END { exit !moved }" "$out"'
+check_perf "line by line the same as perf's" 'cmp -s "$out" perf.lines || { diff "$out" perf.lines | head -n 10 | sed "s/^/# /"; false; }'
+run ktbctl script --json -i "$file"
+check "as JSON" done_ '[ "$(wc -l <"$out")" -eq "$(counter samples)" ]' '"$here/json_check" <"$out" >/dev/null'
+run ktbctl script -i "$file" -e 'sched:*' -n 3
+check "some of it" done_ '[ "$(wc -l <"$out")" -eq 3 ]' '! says sys_enter'
+run ktbctl script -i "$file" -e no:such
+check "of an event that is not there" failed 'complains "no event .no:such."'
+run ktbctl script -i /no/such
+check "of no file" failed 'complains "No such file"'
+run ktbctl report -i "$file"
+check "report" done_ 'says "samples of sched:sched_switch, count"' 'says "__schedule"' 'says "%.* ls "'
+run ktbctl report --json -i "$file"
+check "report as JSON" done_ '"$here/json_check" <"$out" >/dev/null' \
+	'[ "$(sed -n "s/^      \"samples\":\([0-9]*\),*$/\1/p" "$out" | awk "{ sum += \$1 } END { print sum }")" -eq "$(counter samples)" ]'
+
+# ---- perf's other tools ----
+
+run perf report --stdio -i "$file"
+check_perf "perf report" done_ 'says "of event .raw_syscalls:sys_enter."' 'says "%  ls "'
+run perf sched -i "$file" latency
+check_perf "perf sched latency" done_ 'says "Task .*Runtime"' 'says "^  *ls:\|^  ls"' 'says TOTAL'
+run perf trace -i "$file"
+check_perf "perf trace" done_ '[ "$(cat "$out" "$err" | grep -c "execve(.*) = 0\|write(fd: 1.*) = ")" -gt 3 ]'
+run perf data convert --to-json converted.json -i "$file"
+check_perf "perf data convert" done_ '[ "$(grep -c "\"timestamp\"" converted.json)" -eq "$(counter samples)" ]'
+run perf timechart -i "$file" -o chart.svg
+check_perf "perf timechart" done_ 'grep -q "</svg>" chart.svg'
+
+# perf has Perl built in, and what follows needs none of its modules.
+cat >count.pl <<'END'
+sub sched::sched_switch {
+	my ($name, $context, $cpu, $s, $ns, $pid, $comm, $chain, $prev_comm, $prev_pid) = @_;
+	$switches++; $same++ if $prev_pid == $pid;
+}
+sub trace_end { print "switches $switches same $same\n"; }
+END
+run perf script -i "$file" -s count.pl
+if grep -q 'nsupported\|not supported\|Perl' "$err" && ! done_; then
+	skip "perf script -s" 'no Perl in this perf'
+else
+	switches=$(grep -c 'sched:sched_switch: ' perf.lines)
+	check_perf "perf script -s" done_ 'says "^switches $switches same $switches$"'
+fi
+
+# ---- the same, recorded by perf ----
+
+lines_of() { # the marked calls of one recording: event, command, fields
+	"$@" 2>/dev/null | sed -n 's/^ *\(dd\) .*: *\(raw_syscalls:[a-z_]*: .*\)$/\1 \2/p' |
+		grep ' NR 1 (1, [0-9a-f]*, 4d' | sed 's/(1, [0-9a-f]*,/(1, buffer,/; s/, 4d, .*/, 4d)/'
+}
+if [ "$perf" ]; then
+	record -e raw_syscalls:sys_enter -- sh -c "$marked"
+	lines_of perf script -i "$file" >ours
+	perf record -q -a -e raw_syscalls:sys_enter -o theirs.data -- sh -c "$marked" >/dev/null 2>&1
+	lines_of perf script -i theirs.data >theirs
+	ran='perf record' status=0
+	check "the same work recorded by perf gives the same lines" '[ "$(wc -l <ours)" -eq 15 ]' 'cmp -s ours theirs'
+	run ktbctl script -i theirs.data
+	lines_of cat "$out" >theirs
+	check "and so it does read by us" done_ 'cmp -s ours theirs'
+
+	# Call chains, and compression, of perf's own.
+	run perf record -q -z -g -a -e sched:sched_switch -e cpu-clock -o chains.data -- sh -c "$workload"
+	check "perf record -g -z" done_
+	perf script -i chains.data 2>/dev/null >perf.lines
+	run ktbctl script -i chains.data
+	# Programs here are stripped, and perf makes up names for their stubs.
+	without_user() { grep -v '^.[ 0-9a-f]\{16\} .* (/\|(\[vdso\])' "$1"; }
+	without_user "$out" >ours
+	without_user perf.lines >theirs
+	check "its call chains, as perf prints them" done_ '[ "$(grep -c "kernel.kallsyms" ours)" -gt 100 ]' \
+		'cmp -s ours theirs || { diff ours theirs | head -n 10 | sed "s/^/# /"; false; }'
+	run ktbctl flame -i chains.data -e cpu-clock -o flame.svg
+	check "a flame graph of them" done_ 'grep -q "<title>do_syscall_64 " flame.svg'
+	run ktbctl flame -i chains.data --off-cpu --folded
+	check "and of the time off the CPU" done_ 'says "^cat;.*__schedule_\[k\] [0-9]*$"'
+	sysctl -q -w kernel.kptr_restrict=2
+	run ktbctl flame -i chains.data -e cpu-clock -o hidden.svg
+	sysctl -q -w kernel.kptr_restrict=0
+	check "hidden symbols are told" done_ 'complains kptr_restrict' 'grep -q "kernel.kallsyms" hidden.svg'
+else
+	for what in lines reading record chains flame off-CPU hidden; do
+		skip "$what" 'no perf here'
+	done
+fi
+
+end_tests
