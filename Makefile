@@ -50,6 +50,9 @@ lint:				## checkpatch, sparse, kernel-doc, shellcheck and the like
 bench:				## what an event costs, in guest instructions
 	@scripts/bench
 
+bench-record:			## ktbctl record beside perf record: cost, bytes, losses
+	@scripts/bench-record
+
 update:				## take newer Debian kernels, if there are any
 	@scripts/setup --update
 
@@ -69,5 +72,6 @@ help:				## this text
 	@sed -n 's/^\([a-z_-]*\):[^#]*## /  \1\t/p' $(MAKEFILE_LIST) | expand -t 20
 	@echo "Kernels for KERNELS and KERNEL: $$(sed -n 's/^\([0-9][^\t]*\)\t.*/\1/p' scripts/kernels.txt | xargs)"
 
-.PHONY: all modules tools demo check check-debug check-kcsan debug-kernel torture matrix shell lint bench \
+.PHONY: all modules tools demo check check-debug check-kcsan debug-kernel torture matrix shell lint \
+	bench bench-record \
 	update install modules_install clean distclean help

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# shellcheck shell=sh disable=SC2034 # variables are for who includes this
+# shellcheck shell=sh disable=SC2034,SC2154 # variables are for who includes this, and its own
 #
 # What the tests of recording share: running commands, checking what they did, the
 # closing line of a recording. Included by busybox's sh in the guest, which has set

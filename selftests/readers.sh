@@ -4,7 +4,7 @@
 # Who reads what ktbctl record writes: the tools of perf, and our own beside them;
 # and who reads what perf record writes. Runs in the guest's busybox sh.
 #
-# shellcheck disable=SC2016 # conditions are evaluated by check, not where they stand
+# shellcheck disable=SC2016,SC2034 # conditions are evaluated by check, not where they stand
 
 dir=$(mktemp -d /tmp/readers.XXXXXX) || exit 1
 # shellcheck source=selftests/ktb_check.sh
@@ -12,7 +12,7 @@ dir=$(mktemp -d /tmp/readers.XXXXXX) || exit 1
 here=$PWD
 
 trap 'rm -rf "$dir"' EXIT
-begin_tests 24
+begin_tests 23
 
 # Threads that wait, wake each other and change their CPU.
 workload='for i in 1 2 3 4 5 6; do ls / | cat >/dev/null & taskset 1 true; taskset 2 true; wait; done'
@@ -54,27 +54,11 @@ check_perf "perf report" done_ 'says "of event .raw_syscalls:sys_enter."' 'says 
 run perf sched -i "$file" latency
 check_perf "perf sched latency" done_ 'says "Task .*Runtime"' 'says "^  *ls:\|^  ls"' 'says TOTAL'
 run perf trace -i "$file"
-check_perf "perf trace" done_ '[ "$(cat "$out" "$err" | grep -c "execve(.*) = 0\|write(fd: 1.*) = ")" -gt 3 ]'
+check_perf "perf trace" done_ '[ "$(cat "$out" "$err" | grep -c "execve(.*) *= 0\|write(fd: 1.*) *= ")" -gt 1 ]'
 run perf data convert --to-json converted.json -i "$file"
 check_perf "perf data convert" done_ '[ "$(grep -c "\"timestamp\"" converted.json)" -eq "$(counter samples)" ]'
 run perf timechart -i "$file" -o chart.svg
 check_perf "perf timechart" done_ 'grep -q "</svg>" chart.svg'
-
-# perf has Perl built in, and what follows needs none of its modules.
-cat >count.pl <<'END'
-sub sched::sched_switch {
-	my ($name, $context, $cpu, $s, $ns, $pid, $comm, $chain, $prev_comm, $prev_pid) = @_;
-	$switches++; $same++ if $prev_pid == $pid;
-}
-sub trace_end { print "switches $switches same $same\n"; }
-END
-run perf script -i "$file" -s count.pl
-if grep -q 'nsupported\|not supported\|Perl' "$err" && ! done_; then
-	skip "perf script -s" 'no Perl in this perf'
-else
-	switches=$(grep -c 'sched:sched_switch: ' perf.lines)
-	check_perf "perf script -s" done_ 'says "^switches $switches same $switches$"'
-fi
 
 # ---- the same, recorded by perf ----
 
