@@ -29,7 +29,7 @@ static const char help_read[] =
 	"      --json           print a JSON object per line\n"
 	"\n"
 	"A line is: name and number of the thread, [CPU], seconds since boot, event, and\n"
-	"the event's own text.\n";
+	"the event's own text; below it, the call chain, if the session has them.\n";
 
 struct options {
 	const char *session;
@@ -88,6 +88,7 @@ static void release(struct follow *follow)
 	ktb_merge_free(follow->merge);
 	ktb_reader_free(follow->reader);
 	names_free(&follow->printer.names);
+	ktb_stacks_free(follow->printer.stacks);
 	ktb_comms_free(follow->printer.comms);
 	ktb_formats_free(follow->printer.formats);
 	ktb_conn_free(follow->conn);

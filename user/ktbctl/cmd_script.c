@@ -33,18 +33,6 @@ static bool has_chain(const struct ktb_record *record)
 	return record->event && record->event->sample_type & PERF_SAMPLE_CALLCHAIN;
 }
 
-static void print_frame(const struct ktb_frame *frame, const char *before)
-{
-	char symbol[512], dso[512];
-
-	clean_text(frame_symbol(frame), strlen(frame_symbol(frame)), symbol, sizeof(symbol));
-	clean_text(frame_dso(frame), strlen(frame_dso(frame)), dso, sizeof(dso));
-	printf("%s%16" PRIx64 " %s", before, frame->place, symbol);
-	if (frame->symbol)
-		printf("+0x%" PRIx64, frame->offset);
-	printf(" (%s)\n", dso);
-}
-
 /* Up to the event's name. */
 static void print_head(struct script *script, const struct ktb_record *record, const char *event)
 {
@@ -87,35 +75,18 @@ static int print_text(struct script *script, const struct ktb_record *record, co
 
 /* ---- JSON ---- */
 
-static struct json_object *json_frame(const struct ktb_frame *frame)
-{
-	struct json_object *object = json_object_new_object();
-	const char *symbol = frame_symbol(frame), *dso = frame_dso(frame);
-
-	json_object_object_add(object, "addr", json_object_new_uint64(frame->addr));
-	json_object_object_add(object, "kernel", json_object_new_boolean(frame->kernel));
-	json_object_object_add(object, "symbol",
-			       frame->symbol ? json_text(symbol, strlen(symbol)) : NULL);
-	json_object_object_add(object, "offset", json_object_new_uint64(frame->offset));
-	json_object_object_add(object, "dso", frame->dso ? json_text(dso, strlen(dso)) : NULL);
-	return object;
-}
-
 static int print_json(struct script *script, const struct ktb_record *record, const char *event,
 		      const char *text)
 {
 	struct ktb_recording *recording = script->input.recording;
 	const char *comm = ktb_recording_comm(recording, record->sample.tid);
-	struct json_object *object, *chain;
+	struct json_object *object;
 	unsigned int nr;
 
 	object = json_sample(ktb_recording_formats(recording), &record->sample, comm, event, text);
 	if (has_chain(record) || !text) {
-		chain = json_object_new_array();
 		nr = input_frames(&script->input, record);
-		for (unsigned int i = 0; i < nr; i++)
-			json_object_array_add(chain, json_frame(&script->input.frames[i]));
-		json_object_object_add(object, "callchain", chain);
+		json_object_object_add(object, "callchain", json_frames(script->input.frames, nr));
 	}
 	return put_json(object);
 }

@@ -119,13 +119,3 @@ unsigned int input_frames(struct input *input, const struct ktb_record *record)
 {
 	return ktb_recording_frames(input->recording, record, input->frames, FRAMES_MAX);
 }
-
-const char *frame_symbol(const struct ktb_frame *frame)
-{
-	return frame->symbol ? frame->symbol : "[unknown]";
-}
-
-const char *frame_dso(const struct ktb_frame *frame)
-{
-	return frame->dso ? frame->dso : "[unknown]";
-}

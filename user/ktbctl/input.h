@@ -7,8 +7,6 @@
 
 #include "ktbctl.h"
 
-#define FRAMES_MAX 1024
-
 struct input {
 	const char *path;
 	struct ktb_recording_options options;
@@ -52,7 +50,5 @@ void input_close(struct input *input);
 int input_next(struct input *input, struct ktb_record *record);
 int input_end(struct input *input, int err);
 unsigned int input_frames(struct input *input, const struct ktb_record *record);
-const char *frame_symbol(const struct ktb_frame *frame);
-const char *frame_dso(const struct ktb_frame *frame);
 
 #endif /* KTBCTL_INPUT_H */

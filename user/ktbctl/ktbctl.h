@@ -135,11 +135,20 @@ void names_init(struct names *names, struct ktb_conn *conn, struct ktb_formats *
 void names_free(struct names *names);
 const char *names_of(struct names *names, const struct ktb_sample *sample);
 
+/* frames.c: call chains */
+#define FRAMES_MAX 1024
+
+const char *frame_symbol(const struct ktb_frame *frame);
+const char *frame_dso(const struct ktb_frame *frame);
+void print_frame(const struct ktb_frame *frame, const char *before);
+struct json_object *json_frames(const struct ktb_frame *frames, unsigned int nr);
+
 /* record.c: one record as a line */
 struct printer {
 	struct ktb_formats *formats;
 	struct ktb_comms *comms;
 	struct names names;
+	struct ktb_stacks *stacks; /* made when there is a call chain */
 	bool json;
 };
 

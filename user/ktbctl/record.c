@@ -115,22 +115,44 @@ struct json_object *json_lost(const struct ktb_sample *sample, const char *comm)
 	return object;
 }
 
+/* Fill @frames with a sample's call chain, if it has one. Returns how many. */
+static unsigned int frames_of(struct printer *printer, const struct ktb_sample *sample,
+			      struct ktb_frame *frames)
+{
+	if (!sample->nr_chain)
+		return 0;
+	if (!printer->stacks)
+		printer->stacks = ktb_stacks_new();
+	return printer->stacks ? ktb_stacks_frames(printer->stacks, sample, frames, FRAMES_MAX) : 0;
+}
+
 static int print_sample(struct printer *printer, const struct ktb_sample *sample)
 {
 	const char *event = names_of(&printer->names, sample);
 	const char *text = ktb_formats_text(printer->formats, sample);
+	struct ktb_frame frames[FRAMES_MAX];
+	struct json_object *object;
+	unsigned int nr;
 	char raw[64];
+	int err;
 
 	if (!text) {
 		snprintf(raw, sizeof(raw), "(%u bytes of unknown format)", sample->raw_size);
 		text = raw;
 	}
 	ktb_comms_learn(printer->comms, printer->formats, sample);
-	if (printer->json)
-		return put_json(json_sample(printer->formats, sample,
-					    ktb_comms_get(printer->comms, sample->tid), event,
-					    text));
-	return print_text(printer, sample, event, text);
+	nr = frames_of(printer, sample, frames);
+	if (printer->json) {
+		object = json_sample(printer->formats, sample,
+				     ktb_comms_get(printer->comms, sample->tid), event, text);
+		if (sample->nr_chain)
+			json_object_object_add(object, "callchain", json_frames(frames, nr));
+		return put_json(object);
+	}
+	err = print_text(printer, sample, event, text);
+	for (unsigned int i = 0; i < nr; i++)
+		print_frame(&frames[i], "\t");
+	return err || !ferror(stdout) ? err : -errno;
 }
 
 static int print_lost(struct printer *printer, const struct ktb_sample *sample)

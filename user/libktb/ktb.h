@@ -30,6 +30,7 @@ struct ktb_formats;
 struct ktb_comms;
 struct ktb_perfdata;
 struct ktb_recording;
+struct ktb_stacks;
 
 /**
  * ktb_version() - version of the library
@@ -1377,6 +1378,42 @@ const char *ktb_recording_problem(const struct ktb_recording *recording);
  */
 void ktb_recording_get_stats(const struct ktb_recording *recording,
 			     struct ktb_recording_stats *stats);
+
+/* ---- call chains as they come --------------------------------------------- */
+
+/**
+ * ktb_stacks_new() - make what names the functions of call chains
+ *
+ * Return: the handle, NULL when out of memory.
+ */
+struct ktb_stacks *ktb_stacks_new(void);
+
+/**
+ * ktb_stacks_free() - free it
+ * @stacks: the handle, or NULL
+ */
+void ktb_stacks_free(struct ktb_stacks *stacks);
+
+/**
+ * ktb_stacks_frames() - a sample's call chain with names
+ * @stacks: the handle
+ * @sample: a sample of this machine; a process that is gone has no names
+ * @frames: filled, the innermost first; of a sample without a call chain its
+ *	instruction pointer alone; names live as long as @stacks
+ * @max: room there
+ *
+ * Return: number of frames.
+ */
+unsigned int ktb_stacks_frames(struct ktb_stacks *stacks, const struct ktb_sample *sample,
+			       struct ktb_frame *frames, unsigned int max);
+
+/**
+ * ktb_stacks_problem() - why functions have no names
+ * @stacks: the handle
+ *
+ * Return: a text to be shown, NULL if nothing kept names from being found so far.
+ */
+const char *ktb_stacks_problem(const struct ktb_stacks *stacks);
 
 #ifdef __cplusplus
 }

@@ -313,29 +313,6 @@ const char *ktb_recording_comm(struct ktb_recording *recording, uint32_t tid)
 
 /* ---- frames ---- */
 
-static void resolve_user(struct ktb_recording *recording, uint32_t pid, struct ktb_frame *frame)
-{
-	const struct ktb_map *map = ktb_tasks_find(recording->tasks, pid, frame->addr);
-
-	if (!map)
-		return;
-	frame->dso = map->dso->path;
-	frame->place = frame->addr - map->start + map->offset;
-	frame->symbol =
-		ktb_symbols_user(recording->symbols, map->dso, frame->place, &frame->offset);
-}
-
-static void resolve(struct ktb_recording *recording, const struct ktb_record *record,
-		    struct ktb_frame *frame)
-{
-	if (!frame->kernel) {
-		resolve_user(recording, record->sample.pid, frame);
-		return;
-	}
-	frame->dso = "[kernel.kallsyms]";
-	ktb_symbols_kernel(recording->symbols, frame->addr, frame);
-}
-
 static bool is_kernel(const struct ktb_record *record)
 {
 	return (record->header->misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
@@ -344,21 +321,14 @@ static bool is_kernel(const struct ktb_record *record)
 unsigned int ktb_recording_frames(struct ktb_recording *recording, const struct ktb_record *record,
 				  struct ktb_frame *frames, unsigned int max)
 {
-	const struct ktb_sample *sample = &record->sample;
-	const uint64_t *chain = sample->nr_chain ? sample->chain : &sample->ip;
-	uint64_t nr_chain = sample->nr_chain ? sample->nr_chain : 1, addr;
-	bool kernel = is_kernel(record);
+	const struct ktb_map *map;
+	struct ktb_walk walk;
 	unsigned int nr = 0;
 
-	for (uint64_t i = 0; i < nr_chain && nr < max; i++) {
-		addr = chain[i];
-		if (addr >= PERF_CONTEXT_MAX) {
-			kernel = addr == (uint64_t)PERF_CONTEXT_KERNEL;
-			continue;
-		}
-		frames[nr] = (struct ktb_frame){ .addr = addr, .place = addr, .kernel = kernel };
-		resolve(recording, record, &frames[nr]);
-		nr++;
+	ktb_walk_begin(&walk, &record->sample, is_kernel(record));
+	while (nr < max && ktb_walk_next(&walk, &frames[nr])) {
+		map = ktb_tasks_find(recording->tasks, record->sample.pid, frames[nr].addr);
+		ktb_symbols_resolve(recording->symbols, map, &frames[nr++]);
 	}
 	return nr;
 }

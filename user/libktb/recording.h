@@ -9,6 +9,8 @@
  *	tasks.c			threads: names and mappings
  *	symbols.c		names of addresses
  *	dso.c			those of one program or library
+ *
+ * stacks.c uses the last three for samples that are not out of a file.
  */
 #ifndef KTB_RECORDING_H
 #define KTB_RECORDING_H
@@ -34,6 +36,7 @@ struct ktb_event_id {
 /* ---- symbols.c ---- */
 
 struct ktb_dso;
+struct ktb_map;
 struct ktb_symbols;
 
 struct ktb_symbols *ktb_symbols_new(const char *kallsyms, const char *symfs);
@@ -44,11 +47,21 @@ void ktb_symbols_build_id(struct ktb_symbols *symbols, const char *path, const u
 void ktb_symbols_kernel_start(struct ktb_symbols *symbols, uint64_t start);
 void ktb_symbols_kernel_area(struct ktb_symbols *symbols, uint64_t start, uint64_t len,
 			     const char *name, bool gone);
+void ktb_symbols_resolve(struct ktb_symbols *symbols, const struct ktb_map *map,
+			 struct ktb_frame *frame);
 bool ktb_symbols_kernel(struct ktb_symbols *symbols, uint64_t addr, struct ktb_frame *frame);
-const char *ktb_symbols_user(struct ktb_symbols *symbols, struct ktb_dso *dso, uint64_t offset,
-			     uint64_t *into);
 char *ktb_symbols_function(void *symbols, unsigned long long *addr, char **module);
 const char *ktb_symbols_problem(struct ktb_symbols *symbols);
+
+/* The addresses of a call chain, without the markers between them. */
+struct ktb_walk {
+	const uint64_t *next;
+	const uint64_t *end;
+	bool kernel;
+};
+
+void ktb_walk_begin(struct ktb_walk *walk, const struct ktb_sample *sample, bool kernel);
+bool ktb_walk_next(struct ktb_walk *walk, struct ktb_frame *frame);
 
 /* ---- dso.c ---- */
 

@@ -231,12 +231,49 @@ void ktb_symbols_build_id(struct ktb_symbols *symbols, const char *path, const u
 	}
 }
 
-const char *ktb_symbols_user(struct ktb_symbols *symbols, struct ktb_dso *dso, uint64_t offset,
-			     uint64_t *into)
+/* ---- call chains ---- */
+
+/* @kernel: whether the sample was taken in the kernel. */
+void ktb_walk_begin(struct ktb_walk *walk, const struct ktb_sample *sample, bool kernel)
 {
-	if (!dso->loaded)
-		ktb_dso_load(dso, symbols->symfs, !symbols->symfs && is_this_kernel(symbols));
-	return ktb_dso_symbol(dso, offset, into);
+	walk->next = sample->nr_chain ? sample->chain : &sample->ip;
+	walk->end = walk->next + (sample->nr_chain ? sample->nr_chain : 1);
+	walk->kernel = kernel;
+}
+
+/* Returns false at the end; names are ktb_symbols_resolve()'s to find. */
+bool ktb_walk_next(struct ktb_walk *walk, struct ktb_frame *frame)
+{
+	uint64_t addr;
+
+	while (walk->next < walk->end) {
+		addr = *walk->next++;
+		if (addr >= PERF_CONTEXT_MAX) {
+			walk->kernel = addr == (uint64_t)PERF_CONTEXT_KERNEL;
+			continue;
+		}
+		*frame = (struct ktb_frame){ .addr = addr, .place = addr, .kernel = walk->kernel };
+		return true;
+	}
+	return false;
+}
+
+/* @map is where a user's address is, or NULL. */
+void ktb_symbols_resolve(struct ktb_symbols *symbols, const struct ktb_map *map,
+			 struct ktb_frame *frame)
+{
+	if (frame->kernel) {
+		frame->dso = KERNEL;
+		ktb_symbols_kernel(symbols, frame->addr, frame);
+		return;
+	}
+	if (!map)
+		return;
+	if (!map->dso->loaded)
+		ktb_dso_load(map->dso, symbols->symfs, !symbols->symfs && is_this_kernel(symbols));
+	frame->dso = map->dso->path;
+	frame->place = frame->addr - map->start + map->offset;
+	frame->symbol = ktb_dso_symbol(map->dso, frame->place, &frame->offset);
 }
 
 /* ---- what is wrong ---- */

@@ -206,8 +206,11 @@ static void test_folded(void)
 	char *const words[] = { "fake:one", "--folded", NULL };
 
 	ok(!flame("folded", words), "folded text");
+	/* Without libdw it has its program's name. */
+#ifdef HAVE_LIBDW
 	ok(says("flamer;flame_me;do_syscall_[k];schedule_[k] 3\n"), "kernel and user functions");
 	ok(says("flamer;flame_me 1\n"), "what a function did itself");
+#endif
 	ok(says("[unknown] 4\n"), "an address without a mapping");
 	ok(!says("&;"), "a semicolon in a name does not end it");
 }
@@ -238,6 +241,30 @@ static void test_pictures(void)
 	   "an event that is not there");
 }
 
+/* A chain that is not out of a file: this program's own. */
+static void test_stacks(void)
+{
+	const uint64_t chain[] = { PERF_CONTEXT_USER, (uintptr_t)flame_me + 1, 0x10 };
+	const struct ktb_sample sample = {
+		.pid = getpid(), .time = 1, .nr_chain = 3, .chain = chain
+	};
+	struct ktb_stacks *stacks = ktb_stacks_new();
+	struct ktb_frame frames[4];
+	char self[128] = "";
+
+	ok(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0 &&
+		   ktb_stacks_frames(stacks, &sample, frames, 4) == 2,
+	   "a chain has its addresses, without markers");
+#ifdef HAVE_LIBDW
+	ok(frames[0].symbol && !strcmp(frames[0].symbol, "flame_me") && frames[0].offset == 1,
+	   "a function has its name");
+#endif
+	ok(!strcmp(frames[0].dso, self) && !frames[0].kernel, "and its program's");
+	ok(!frames[1].symbol && !frames[1].dso, "an address in nothing has none");
+	ok(ktb_stacks_frames(stacks, &sample, frames, 1) == 1, "no more than there is room for");
+	ktb_stacks_free(stacks);
+}
+
 int main(int argc, char **argv)
 {
 	char command[64];
@@ -255,6 +282,7 @@ int main(int argc, char **argv)
 	test_folded();
 	test_off_cpu();
 	test_pictures();
+	test_stacks();
 	snprintf(command, sizeof(command), "rm -rf %s", made);
 	if (argc < 2 && system(command))
 		perror(command);
