@@ -133,6 +133,7 @@ static void test_order(const char *how, bool rounds, int level)
 	ktb_recording_free(recording);
 }
 
+#ifdef HAVE_ZSTD
 #define THREADS 4
 #define PER_THREAD 20000
 
@@ -185,6 +186,8 @@ static void test_threads(void)
 	ok(system("perf --version >/dev/null 2>&1") || perffile_perf_lines(path) == (int)last,
 	   "perf's too");
 }
+
+#endif /* HAVE_ZSTD */
 
 static void test_formats(void)
 {
@@ -328,8 +331,10 @@ int main(void)
 	atexit(clean_up);
 	snprintf(path, sizeof(path), "%s/perf.data", dir);
 	fake_tracefs(dir);
+#ifdef HAVE_ZSTD
 	test_order("compressed", true, 3);
 	test_threads();
+#endif
 	test_order("without rounds", false, 0);
 	test_order("in rounds", true, 0);
 	test_formats();
