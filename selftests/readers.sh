@@ -12,7 +12,7 @@ dir=$(mktemp -d /tmp/readers.XXXXXX) || exit 1
 here=$PWD
 
 trap 'rm -rf "$dir"' EXIT
-begin_tests 23
+begin_tests 24
 
 # Threads that wait, wake each other and change their CPU.
 workload='for i in 1 2 3 4 5 6; do ls / | cat >/dev/null & taskset 1 true; taskset 2 true; wait; done'
@@ -90,6 +90,17 @@ if [ "$perf" ]; then
 		'cmp -s ours theirs || { diff ours theirs | head -n 10 | sed "s/^/# /"; false; }'
 	run ktbctl flame -i chains.data -e cpu-clock -o flame.svg
 	check "a flame graph of them" done_ 'grep -q "<title>do_syscall_64 " flame.svg'
+	run ktbctl flame -i chains.data -e cpu-clock --folded
+	grep '^swapper;' "$out" | sort >ours
+	# What stackcollapse-perf.pl does. Idle's chains are the kernel's alone.
+	perf script -i chains.data 2>/dev/null | awk '
+		/^swapper.* cpu-clock: / { n = 0; idle = 1; period = $0; sub(/ *cpu-clock:.*/, "", period); sub(/.* /, "", period) }
+		/^[^\t]/ && !/^swapper.* cpu-clock: / { idle = 0 }
+		/^\t/ && idle { name = $2; sub(/\+0x[0-9a-f]*$/, "", name); chain[n++] = name "_[k]" }
+		/^$/ && idle { all = "swapper"; while (n) all = all ";" chain[--n]; sum[all] += period; idle = 0 }
+		END { for (all in sum) print all, sum[all] }' | sort >theirs
+	check "folded, what is drawn is what perf prints" done_ '[ -s ours ]' \
+		'cmp -s ours theirs || { diff ours theirs | head -n 10 | sed "s/^/# /"; false; }'
 	run ktbctl flame -i chains.data --off-cpu --folded
 	check "and of the time off the CPU" done_ 'says "^cat;.*__schedule_\[k\] [0-9]*$"'
 	sysctl -q -w kernel.kptr_restrict=2
@@ -97,7 +108,7 @@ if [ "$perf" ]; then
 	sysctl -q -w kernel.kptr_restrict=0
 	check "hidden symbols are told" done_ 'complains kptr_restrict' 'grep -q "kernel.kallsyms" hidden.svg'
 else
-	for what in lines reading record chains flame off-CPU hidden; do
+	for what in lines reading record chains flame folded off-CPU hidden; do
 		skip "$what" 'no perf here'
 	done
 fi
