@@ -113,8 +113,8 @@ static int check_events(const struct drawing *drawing)
 	for (unsigned int i = 0; (event = ktb_recording_event(drawing->input.recording, i)); i++)
 		if (!strcmp(event->name, OFF_CPU_EVENT))
 			return EXIT_DONE;
-	return fail("'%s' has no samples of " OFF_CPU_EVENT ", of which --off-cpu is made: record "
-		    "them with -g",
+	return fail("'%s' has no samples of " OFF_CPU_EVENT
+		    ", of which --off-cpu is made: record them with -g",
 		    drawing->input.path);
 }
 
@@ -249,8 +249,8 @@ static int parse_options(const struct context *context, struct drawing *drawing,
 			return fail_usage(context, "%s: %s", optarg, wrong);
 	}
 	if (context->json)
-		return fail_usage(context, "a picture is no JSON; --folded is text, and 'script' "
-					   "prints call chains as JSON");
+		return fail_usage(context,
+				  "a picture is no JSON; 'script' has call chains as JSON");
 	return input_take_path(context, &drawing->input, argc, argv);
 }
 

@@ -232,8 +232,7 @@ static const char *check_clock(const char *text)
 	for (unsigned int i = 0; i < ARRAY_SIZE(names); i++)
 		if (!strcmp(text, names[i]))
 			return NULL;
-	return "records have the time of CLOCK_MONOTONIC and no other; the file has what it takes "
-	       "to tell the time of day ('perf script -F +tod')";
+	return "CLOCK_MONOTONIC and no other is the records' clock (see perf script -F +tod)";
 }
 
 static const char *set_option(struct recorder *recorder, struct options *options, int c,

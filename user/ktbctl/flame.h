@@ -51,4 +51,7 @@ struct flame_picture {
 
 void flame_draw(const struct flame *flame, const struct flame_picture *picture, FILE *file);
 
+/* flame_script.c: flame.js */
+extern const char flame_script[];
+
 #endif /* KTBCTL_FLAME_H */

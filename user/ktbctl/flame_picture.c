@@ -18,8 +18,6 @@
 #define CHAR_WIDTH 7
 #define SMALLEST 0.05 /* pixels; what is smaller is left out */
 
-extern const char flame_script[];
-
 struct canvas {
 	const struct flame *flame;
 	const struct flame_picture *picture;
@@ -166,9 +164,8 @@ static void put_head(const struct canvas *canvas, unsigned int height)
 	FILE *file = canvas->file;
 
 	fprintf(file,
-		"<svg id=\"flame\" xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
-		"viewBox=\"0 0 %u %u\" font-family=\"monospace\" font-size=\"12\" "
-		"data-margin=\"%u\" data-char=\"%u\" data-total=\"%" PRIu64 "\">\n",
+		"<svg id=\"flame\" xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" viewBox=\"0 0 %u %u\" font-family=\"monospace\" font-size=\"12\" data-margin=\"%u\" data-char=\"%u\" data-total=\"%" PRIu64
+		"\">\n",
 		WIDTH, height, WIDTH, height, MARGIN, CHAR_WIDTH, canvas->flame->root.total);
 	fputs("<style>\n"
 	      ".f { cursor: pointer } .f text { pointer-events: none }\n"
@@ -186,9 +183,7 @@ static void put_head(const struct canvas *canvas, unsigned int height)
 	put_text(file, canvas->picture->title, 120);
 	fprintf(file,
 		"</text>\n<text id=\"reset\" x=\"%u\" y=\"22\">reset zoom</text>\n"
-		"<foreignObject x=\"%u\" y=\"6\" width=\"220\" height=\"26\">"
-		"<input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"search\" type=\"search\" "
-		"placeholder=\"search (regular expression)\"/></foreignObject>\n",
+		"<foreignObject x=\"%u\" y=\"6\" width=\"220\" height=\"26\"><input xmlns=\"http://www.w3.org/1999/xhtml\" id=\"search\" type=\"search\" placeholder=\"search (regular expression)\"/></foreignObject>\n",
 		MARGIN, WIDTH - MARGIN - 220);
 	fprintf(file,
 		"<text id=\"details\" x=\"%u\" y=\"%u\"> </text>\n"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flame.js, as a string. */
-extern const char flame_script[];
+#include "flame.h"
 
 __asm__(".pushsection .rodata\n"
 	".global flame_script\n"

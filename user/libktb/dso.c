@@ -47,6 +47,12 @@ static void free_table(struct ktb_dso_table *table)
 	free(table);
 }
 
+static int rank(const struct symbol *symbol)
+{
+	return (symbol->end == symbol->start ? 4 : 0) + (symbol->binding == STB_WEAK ? 2 : 0) +
+	       (symbol->binding == STB_LOCAL ? 1 : 0);
+}
+
 static int compare(const void *a, const void *b)
 {
 	const struct symbol *x = a, *y = b;
@@ -54,12 +60,8 @@ static int compare(const void *a, const void *b)
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
 	/* Of several at one place: one with a size, one for others to call, the longest. */
-	if ((x->end == x->start) != (y->end == y->start))
-		return x->end == x->start ? 1 : -1;
-	if ((x->binding == STB_WEAK) != (y->binding == STB_WEAK))
-		return x->binding == STB_WEAK ? 1 : -1;
-	if ((x->binding == STB_LOCAL) != (y->binding == STB_LOCAL))
-		return x->binding == STB_LOCAL ? 1 : -1;
+	if (rank(x) != rank(y))
+		return rank(x) - rank(y);
 	if (strspn(x->name, "_") != strspn(y->name, "_"))
 		return strspn(x->name, "_") < strspn(y->name, "_") ? -1 : 1;
 	if (strlen(x->name) != strlen(y->name))

@@ -51,6 +51,12 @@ int ktb_recording_fail(struct ktb_recording *recording, int err, const char *for
 	return err;
 }
 
+/* The same of the file: "'path' @text". */
+int ktb_recording_refuse(struct ktb_recording *recording, int err, const char *text)
+{
+	return ktb_recording_fail(recording, err, "'%s' %s", recording->path, text);
+}
+
 int ktb_recording_open(struct ktb_recording *recording, const char *path,
 		       const struct ktb_recording_options *options)
 {
@@ -256,18 +262,14 @@ static int decode(struct ktb_recording *recording, const struct perf_event_heade
 	err = ktb_sample_parse(type, header, &record->sample);
 	if (err == -EOPNOTSUPP)
 		return ktb_recording_fail(recording, err,
-					  "'%s': samples of %s have counters in them (sample type "
-					  "%#llx), which is not supported",
-					  recording->path, event->name,
-					  (unsigned long long)event->sample_type);
+					  "samples of '%s' have counters in them: not supported",
+					  event->name);
 	/* Made-up records may be without the ids that others end with. */
 	if (err && header->type != PERF_RECORD_SAMPLE)
 		err = ktb_sample_parse(0, header, &record->sample);
 	if (err)
-		return ktb_recording_fail(recording, err,
-					  "'%s' is damaged: a sample is shorter "
-					  "than its contents",
-					  recording->path);
+		return ktb_recording_refuse(recording, err,
+					    "is damaged: a sample is shorter than its contents");
 	return 0;
 }
 

@@ -169,6 +169,7 @@ struct ktb_recording {
 
 int ktb_recording_fail(struct ktb_recording *recording, int err, const char *format, ...)
 	KTB_PRINTF(3, 4);
+int ktb_recording_refuse(struct ktb_recording *recording, int err, const char *text);
 struct ktb_source_event *ktb_recording_source(struct ktb_recording *recording,
 					      const struct perf_event_header *record);
 

@@ -205,17 +205,14 @@ int ktb_recording_features(struct ktb_recording *recording)
 		offset = ktb_take_u64(&cursor);
 		size = ktb_take_u64(&cursor);
 		if (cursor.bad || offset > recording->size || size > recording->size - offset)
-			return ktb_recording_fail(recording, -EIO,
-						  "'%s' is cut off: what describes its records is "
-						  "missing",
-						  recording->path);
+			return ktb_recording_refuse(recording, -EIO,
+						    "is cut off: its description is missing");
 		contents.at = recording->map + offset;
 		contents.end = contents.at + size;
 		contents.bad = false;
 		if (!take_feature(recording, i, &contents))
-			return ktb_recording_fail(recording, -EIO,
-						  "'%s' is damaged: the formats of its events are",
-						  recording->path);
+			return ktb_recording_refuse(recording, -EIO,
+						    "is damaged: the formats of its events are");
 	}
 	return name_events(recording);
 }

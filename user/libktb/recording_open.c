@@ -39,51 +39,46 @@ static struct ktb_section take_section(struct ktb_cursor *cursor)
 static int parse_header(struct ktb_recording *recording)
 {
 	struct ktb_cursor cursor = { recording->map, recording->map + recording->size, false };
-	const char *magic = ktb_take(&cursor, sizeof(MAGIC) - 1), *path = recording->path;
+	const char *magic = ktb_take(&cursor, sizeof(MAGIC) - 1);
 	uint64_t size = ktb_take_u64(&cursor);
 
 	if (!magic)
-		return ktb_recording_fail(recording, -EIO, "'%s' is too short for a perf.data",
-					  path);
+		return ktb_recording_refuse(recording, -EIO, "is too short for a perf.data");
 	if (!memcmp(magic, MAGIC_OTHER_ENDIAN, sizeof(MAGIC) - 1))
-		return ktb_recording_fail(recording, -EOPNOTSUPP,
-					  "'%s' is of a machine with the other byte order", path);
+		return ktb_recording_refuse(recording, -EOPNOTSUPP,
+					    "is of a machine with the other byte order");
 	if (memcmp(magic, MAGIC, sizeof(MAGIC) - 1))
-		return ktb_recording_fail(recording, -EINVAL, "'%s' is not a perf.data file", path);
+		return ktb_recording_refuse(recording, -EINVAL, "is not a perf.data file");
 	if (size == PIPE_HEADER_SIZE)
-		return ktb_recording_fail(recording, -EOPNOTSUPP,
-					  "'%s' was written to a pipe: 'perf inject -i %s -o FILE' "
-					  "makes a file of it",
-					  path, path);
+		return ktb_recording_refuse(recording, -EOPNOTSUPP,
+					    "is of a pipe: 'perf inject -i' makes a file of it");
 	recording->attr_size = ktb_take_u64(&cursor);
 	recording->attrs = take_section(&cursor);
 	recording->data = take_section(&cursor);
 	take_section(&cursor);
 	recording->features = ktb_take_u64(&cursor);
-	return cursor.bad ? ktb_recording_fail(recording, -EIO, "'%s' is cut off", path) : 0;
+	return cursor.bad ? ktb_recording_refuse(recording, -EIO, "is cut off") : 0;
 }
 
 static int check_header(struct ktb_recording *recording)
 {
-	const char *path = recording->path;
-
 	if (!recording->data.size && !recording->features)
-		return ktb_recording_fail(recording, -EIO,
-					  "'%s' was not finished: what recorded it was killed, or "
-					  "is still at it",
-					  path);
+		return ktb_recording_refuse(recording, -EIO,
+					    "was not finished: its recorder was killed, or runs");
 	if (!within(recording, &recording->data) || !within(recording, &recording->attrs))
-		return ktb_recording_fail(
-			recording, -EIO,
-			"'%s' is cut off: it has %zu bytes, its records alone "
-			"end at %llu",
-			path, recording->size,
-			(unsigned long long)(recording->data.offset + recording->data.size));
+		return ktb_recording_refuse(recording, -EIO,
+					    "is cut off: it is shorter than its records");
 	if (recording->attr_size < PERF_ATTR_SIZE_VER0 + sizeof(struct ktb_section) ||
 	    !recording->attrs.size || recording->attrs.size % recording->attr_size)
-		return ktb_recording_fail(recording, -EIO, "'%s' is damaged: its attributes are",
-					  path);
+		return ktb_recording_refuse(recording, -EIO, "is damaged: its attributes are");
 	return 0;
+}
+
+static int refuse_directory(struct ktb_recording *recording, int fd)
+{
+	close(fd);
+	return ktb_recording_refuse(recording, -EISDIR,
+				    "is a directory, as 'perf record --threads' makes");
 }
 
 /* Returns 0, or a negative errno with the text set. */
@@ -95,7 +90,7 @@ int ktb_recording_map(struct ktb_recording *recording)
 	int fd = open(path, O_RDONLY | O_CLOEXEC), err = fd < 0 || fstat(fd, &st) ? -errno : 0;
 
 	if (!err && S_ISDIR(st.st_mode))
-		err = -EISDIR;
+		return refuse_directory(recording, fd);
 	if (!err && (uint64_t)st.st_size > SIZE_MAX)
 		err = -EFBIG;
 	if (!err && st.st_size) {
@@ -106,9 +101,7 @@ int ktb_recording_map(struct ktb_recording *recording)
 		close(fd);
 	if (err)
 		return ktb_recording_fail(recording, err, "cannot read '%s': %s", path,
-					  err == -EISDIR ? "it is a directory, as 'perf record "
-							   "--threads' makes" :
-							   strerror(-err));
+					  strerror(-err));
 	if (map != MAP_FAILED) {
 		recording->map = map;
 		recording->size = st.st_size;
@@ -126,8 +119,7 @@ static int add_ids(struct ktb_recording *recording, const struct ktb_section *se
 	struct ktb_event_id *all;
 
 	if (!within(recording, section))
-		return ktb_recording_fail(recording, -EIO, "'%s' is damaged: an event's ids are",
-					  recording->path);
+		return ktb_recording_refuse(recording, -EIO, "is damaged: an event's ids are");
 	for (uint64_t i = 0; i < section->size / sizeof(uint64_t); i++) {
 		all = ktb_array_more(recording->ids, recording->nr_ids, sizeof(*all));
 		if (!all)
@@ -201,9 +193,8 @@ int ktb_recording_attrs(struct ktb_recording *recording)
 	if (recording->nr_ids)
 		qsort(recording->ids, recording->nr_ids, sizeof(*recording->ids), compare_ids);
 	if (recording->features & 1ULL << KTB_FEATURE_DIRECTORY)
-		return ktb_recording_fail(recording, -EOPNOTSUPP,
-					  "'%s' is a part of what 'perf record --threads' wrote",
-					  recording->path);
+		return ktb_recording_refuse(recording, -EOPNOTSUPP,
+					    "is a part of what 'perf record --threads' wrote");
 	place_ids(recording);
 	ktb_time_place(recording->events[0].sample_type, &recording->time_place);
 	return 0;

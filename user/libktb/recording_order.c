@@ -167,7 +167,7 @@ static int take_chunk(struct ktb_recording *recording, struct ktb_chunk *chunk)
 }
 
 /* Some of a compressed record's contents, behind what was left of those before. */
-static int expand(struct ktb_recording *recording, struct ktb_cursor *from, bool *more)
+static int unpack(struct ktb_recording *recording, struct ktb_cursor *from, bool *more)
 {
 	const size_t room = 1 << 20;
 	struct ktb_order *order = &recording->order;
@@ -183,7 +183,7 @@ static int expand(struct ktb_recording *recording, struct ktb_cursor *from, bool
 	order->rest = NULL;
 	err = ktb_zstd_expand(order->zstd, from, chunk->data + before, &len);
 	if (err) {
-		err = fail_damaged(recording, "its compressed records do not expand");
+		err = fail_damaged(recording, "compressed records make no sense");
 	} else {
 		chunk->len = before + len;
 		*more = ktb_left(from) || len == room;
@@ -213,12 +213,10 @@ static int take_compressed(struct ktb_recording *recording, const struct perf_ev
 	if (!order->zstd)
 		order->zstd = ktb_zstd_new_reader();
 	if (!order->zstd)
-		return ktb_recording_fail(recording, -EOPNOTSUPP,
-					  "'%s' is compressed, and this ktbctl was built without "
-					  "zstd",
-					  recording->path);
+		return ktb_recording_refuse(recording, -EOPNOTSUPP,
+					    "is compressed, and zstd was not built in");
 	while (more && !err)
-		err = expand(recording, &from, &more);
+		err = unpack(recording, &from, &more);
 	return err;
 }
 

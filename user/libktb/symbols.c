@@ -283,13 +283,10 @@ static const char *kernel_problem(const struct ktb_symbols *symbols)
 	if (!symbols->kernel_missed || symbols->kallsyms)
 		return NULL;
 	if (symbols->kallsyms_path)
-		return "the file given with --kallsyms has no symbols: functions of the kernel "
-		       "have no names";
+		return "the kernel's functions have no names: --kallsyms has none";
 	if (!is_this_kernel(symbols))
-		return "it was recorded on another kernel than the one running here: give its "
-		       "/proc/kallsyms with --kallsyms, or functions of the kernel have no names";
-	return "the kernel hides its symbols (kptr_restrict): functions of the kernel have no "
-	       "names; 'sysctl kernel.kptr_restrict=0', or root, shows them";
+		return "the kernel's functions have no names: it was another one (see --kallsyms)";
+	return "the kernel's functions have no names: it hides them (see kernel.kptr_restrict)";
 }
 
 /* Why addresses have no names; NULL if there is nothing to be said. */
@@ -302,14 +299,12 @@ const char *ktb_symbols_problem(struct ktb_symbols *symbols)
 #ifndef HAVE_LIBDW
 	for (unsigned int i = 0; i < symbols->nr_dsos; i++)
 		if (symbols->dsos[i]->loaded)
-			return "this ktbctl was built without libdw: functions of programs have "
-			       "no names";
+			return "functions of programs have no names: libdw was not built in";
 #endif
 	for (unsigned int i = 0; i < symbols->nr_dsos; i++)
 		if (symbols->dsos[i]->mismatch && symbols->dsos[i]->path[0] == '/') {
 			snprintf(symbols->problem, sizeof(symbols->problem),
-				 "'%s' is not the one that was recorded (its build id differs): "
-				 "its functions have no names",
+				 "functions of '%s' have no names: it is not what was recorded",
 				 symbols->dsos[i]->path);
 			return symbols->problem;
 		}

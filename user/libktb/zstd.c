@@ -153,10 +153,10 @@ int ktb_zstd_pack(struct ktb_zstd_writer *zstd, const void *data, size_t len, st
 
 int ktb_perfdata_check_compress(struct ktb_perfdata *file)
 {
-	return file->level ? ktb_perfdata_fail(file, -EOPNOTSUPP,
-					       "it cannot be compressed: this was built without "
-					       "zstd") :
-			     0;
+	return file->level ?
+		       ktb_perfdata_fail(file, -EOPNOTSUPP,
+					 "it cannot be compressed: this was built without zstd") :
+		       0;
 }
 
 struct ktb_zstd *ktb_zstd_new_reader(void)

@@ -30,9 +30,7 @@ static char out[96];
 static char text[16384];
 
 /* A function of this program's to be found in a call chain. */
-int flame_me(int value);
-
-__attribute__((noinline)) int flame_me(int value)
+static __attribute__((noinline)) int flame_me(int value)
 {
 	__asm__ volatile("" : "+r"(value));
 	return value;
@@ -177,8 +175,8 @@ static void make_recording(void)
 /* Its exit status; what it wrote is in @text. */
 static int flame(const char *name, char *const more[3])
 {
-	const char *argv[] = { "flame", "--kallsyms", kallsyms, "-i",	 data,	  "-o",
-			       out,	"-e",	      more[0],	more[1], more[2], NULL };
+	const char *const argv[] = { "flame", "--kallsyms", kallsyms, "-i",    data,	"-o",
+				     out,     "-e",	    more[0],  more[1], more[2], NULL };
 	struct context context = { .command = &cmd_flame };
 	FILE *file;
 	int argc = 0, err;
@@ -252,8 +250,9 @@ static void test_stacks(void)
 	struct ktb_frame frames[4];
 	char self[128] = "";
 
-	ok(readlink("/proc/self/exe", self, sizeof(self) - 1) > 0 &&
-		   ktb_stacks_frames(stacks, &sample, frames, 4) == 2,
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0)
+		perror("/proc/self/exe");
+	ok(ktb_stacks_frames(stacks, &sample, frames, 4) == 2,
 	   "a chain has its addresses, without markers");
 #ifdef HAVE_LIBDW
 	ok(frames[0].symbol && !strcmp(frames[0].symbol, "flame_me") && frames[0].offset == 1,

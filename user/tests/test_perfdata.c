@@ -297,9 +297,9 @@ static void test_lost(void)
 	fake_publish(&fake.rings[0]);
 	ktb_perfdata_write_ring(file, &fake.rings[0].ring);
 	fake_reader_exit(&fake);
-	ok(!ktb_perfdata_write_lost(file, 1, 0) && !ktb_perfdata_write_lost(file, 1, 6) &&
-		   !ktb_perfdata_write_lost(file, 2, 3),
-	   "what was lost in all is said");
+	ok(!ktb_perfdata_write_lost(file, 1, 0), "nothing was lost, nothing is said");
+	ok(!ktb_perfdata_write_lost(file, 1, 6), "what was lost in all is said");
+	ok(!ktb_perfdata_write_lost(file, 2, 3), "also of another event");
 	ktb_perfdata_finish(file);
 	ktb_perfdata_free(file);
 	ok(perffile_is_valid(path) && perffile_records(PERF_RECORD_LOST_SAMPLES) == 2,
@@ -316,9 +316,12 @@ static void test_lost(void)
 static void test_build_ids(void)
 {
 	struct ktb_perfdata *file = begin(1, false);
-	char self[128] = "", command[256];
-	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	const char *has_id =
+		"id=$(readelf -n $SELF | sed -n 's/.*Build ID: //p'); [ $id ] && perf buildid-list -i $DATA | grep -q \"^$id $SELF\"";
+	ssize_t len;
+	char self[128] = "";
 
+	len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	ktb_perfdata_synthesize(file);
 	ok(!ktb_perfdata_finish(file) && len > 0, "a file with what runs");
 	ktb_perfdata_free(file);
@@ -327,11 +330,9 @@ static void test_build_ids(void)
 		ok(true, "build ids # SKIP no perf here");
 		return;
 	}
-	snprintf(command, sizeof(command),
-		 "id=$(readelf -n %s | sed -n 's/.*Build ID: //p'); test -n \"$id\" && "
-		 "perf buildid-list -i %s | grep -q \"^$id $(readlink -f %s)\"",
-		 self, path, self);
-	ok(!system(command), "and has this program's build id");
+	setenv("SELF", self, 1);
+	setenv("DATA", path, 1);
+	ok(!system(has_id), "and has this program's build id");
 }
 
 /*
@@ -361,9 +362,9 @@ static void test_large(void)
 	}
 	fake_write(&fake.rings[0], 10, 1);
 	fake_publish(&fake.rings[0]);
-	ok(!err && ktb_perfdata_write_ring(file, &fake.rings[0].ring) == 80 &&
-		   !ktb_perfdata_finish(file),
+	ok(!err && ktb_perfdata_write_ring(file, &fake.rings[0].ring) == 80,
 	   "a sample behind 5 GiB");
+	ok(!ktb_perfdata_finish(file), "and the file's end");
 	ktb_perfdata_free(file);
 	fake_reader_exit(&fake);
 	ok(recorded_samples() == 1, "is read");
