@@ -316,10 +316,8 @@ static void test_lost(void)
 static void test_build_ids(void)
 {
 	struct ktb_perfdata *file = begin(1, false);
-	const char *has_id =
-		"id=$(readelf -n $SELF | sed -n 's/.*Build ID: //p'); [ $id ] && perf buildid-list -i $DATA | grep -q \"^$id $SELF\"";
+	char self[128] = "", command[256];
 	ssize_t len;
-	char self[128] = "";
 
 	len = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	ktb_perfdata_synthesize(file);
@@ -330,9 +328,11 @@ static void test_build_ids(void)
 		ok(true, "build ids # SKIP no perf here");
 		return;
 	}
-	setenv("SELF", self, 1);
-	setenv("DATA", path, 1);
-	ok(!system(has_id), "and has this program's build id");
+	fake_file(dir, "has_id",
+		  "id=$(readelf -n $1 | sed -n 's/.*Build ID: //p')\n"
+		  "[ \"$id\" ] && perf buildid-list -i $2 | grep -q \"^$id $1\"\n");
+	snprintf(command, sizeof(command), "sh %s/has_id %.90s %s", dir, self, path);
+	ok(!system(command), "and has this program's build id");
 }
 
 /*
