@@ -342,6 +342,10 @@ static const struct ktb_native ktb_native_##call KTB_NATIVE_ENTRY = {	\
 
 #include KTB_HEADER
 
+#ifdef KTB_TASK_PROBES
+#include "task_probe.h"
+#endif
+
 /* As if nothing had been defined here: the next header may follow. */
 
 #undef KTB_CLASS

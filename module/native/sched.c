@@ -29,6 +29,10 @@ static inline long __trace_sched_switch_state(bool preempt, unsigned int prev_st
 #define KTB_OMIT_sched_stick_numa 1
 #define KTB_OMIT_sched_swap_numa 1
 #define KTB_OMIT_sched_skip_cpuset_numa 1
+/* Its classes that say __perf_task(). */
+#define KTB_TASK_PROBES
+#define KTB_TASK_CLASS_sched_wakeup_template 1
+#define KTB_TASK_CLASS_sched_stat_template 1
 #define KTB_HEADER <trace/events/sched.h>
 #include "native_probe.h"
 
@@ -39,8 +43,3 @@ static inline long __trace_sched_switch_state(bool preempt, unsigned int prev_st
 #define KTB_OMIT_workqueue_queue_work 1
 #define KTB_HEADER <trace/events/workqueue.h>
 #include "native_probe.h"
-
-/* The classes that say __perf_task(). */
-#define KTB_TASK_CLASS_sched_wakeup_template 1
-#define KTB_TASK_CLASS_sched_stat_template 1
-#include "task_probe.h"

@@ -3,10 +3,10 @@
  * Probes for our PMU, ktb_perf_trace_<class>(), of the event classes that say
  * __perf_task(): those are about a task, and the kernel's probe serves the
  * kernel's events of that task each time it runs, be it on our behalf. Included
- * after native_probe.h, by the file whose header has such classes:
+ * by native_probe.h for a header that has such classes, which are named before:
  *
+ *	#define KTB_TASK_PROBES
  *	#define KTB_TASK_CLASS_<class> 1
- *	#include "task_probe.h"
  *
  * The mirror of include/trace/perf.h but for the end, where our own events of the
  * task are served, and perf_tp_event() is told of no task.
@@ -16,16 +16,14 @@
 
 #include "../pmu.h"
 
-#define TRACE_HEADER_MULTI_READ
-
 #undef __perf_task
 #define __perf_task(t)		(__task = (t))
 
-#undef DEFINE_EVENT
-#define DEFINE_EVENT(template, name, proto, args)
+#undef KTB_EVENT
+#define KTB_EVENT(template, call)
 
-#undef DECLARE_EVENT_CLASS
-#define DECLARE_EVENT_CLASS(class, proto, args, tstruct, assign, print)	\
+#undef KTB_CLASS
+#define KTB_CLASS(class, proto, args, tstruct, assign)			\
 static notrace __maybe_unused void					\
 ktb_perf_trace_##class(void *__data, proto)				\
 {									\
@@ -66,11 +64,11 @@ ktb_perf_trace_##class(void *__data, proto)				\
 
 #include KTB_HEADER
 
-#undef DECLARE_EVENT_CLASS
-#define DECLARE_EVENT_CLASS(class, proto, args, tstruct, assign, print)
+#undef KTB_CLASS
+#define KTB_CLASS(class, proto, args, tstruct, assign)
 
-#undef DEFINE_EVENT
-#define DEFINE_EVENT(template, call, proto, args)			\
+#undef KTB_EVENT
+#define KTB_EVENT(template, call)					\
 static inline void ktb_task_check_##call(void)				\
 {									\
 	check_trace_callback_type_##call(ktb_perf_trace_##template);	\
@@ -78,8 +76,8 @@ static inline void ktb_task_check_##call(void)				\
 
 #include KTB_HEADER
 
-#undef DEFINE_EVENT
-#define DEFINE_EVENT(template, call, proto, args)			\
+#undef KTB_EVENT
+#define KTB_EVENT(template, call)					\
 	if (__is_defined(KTB_TASK_CLASS_##template) && !strcmp(name, #call)) \
 		return ktb_perf_trace_##template;
 
@@ -95,4 +93,4 @@ void *ktb_task_probe_find(const char *name)
 	return NULL;
 }
 
-#undef TRACE_HEADER_MULTI_READ
+#undef KTB_TASK_PROBES
