@@ -24,7 +24,7 @@ static int ktb_nl_put_ring(struct sk_buff *skb, const struct ktb_ring *ring)
 	    ktb_nl_put_u64(skb, KTB_A_RING_SIZE, ring->size) ||
 	    ktb_nl_put_u64(skb, KTB_A_RING_HEAD, READ_ONCE(ring->published)) ||
 	    ktb_nl_put_u64(skb, KTB_A_RING_TAIL, READ_ONCE(ring->page->data_tail)) ||
-	    ktb_nl_put_u64(skb, KTB_A_RING_LOST, local_read(&ring->lost_total)) ||
+	    ktb_nl_put_u64(skb, KTB_A_RING_LOST, local_read(&ring->lost)) ||
 	    ktb_nl_put_u64(skb, KTB_A_RING_WAKEUPS, atomic_long_read(&ring->wakeups)) ||
 	    nla_put_u8(skb, KTB_A_RING_ONLINE, cpu_online(ring->cpu))) {
 		nla_nest_cancel(skb, nest);

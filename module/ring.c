@@ -96,7 +96,7 @@ static void ktb_ring_work(struct irq_work *work)
 	struct ktb_ring *ring = container_of(work, struct ktb_ring, work);
 	u64 unread = ktb_ring_unread(ring);
 
-	if (local_read(&ring->lost_total) && !READ_ONCE(ring->loss_told)) {
+	if (local_read(&ring->lost) && !READ_ONCE(ring->loss_told)) {
 		WRITE_ONCE(ring->loss_told, true);
 		ring->ops->lost(ring);
 	}
@@ -166,60 +166,52 @@ void ktb_ring_lose(struct ktb_ring *ring)
 	if (ring == &ktb_ring_none)
 		return;
 	local_inc(&ring->lost);
-	local_inc(&ring->lost_total);
 	WRITE_ONCE(ring->limit, 0);
-	WRITE_ONCE(ring->page->lost, local_read(&ring->lost_total));
+	WRITE_ONCE(ring->page->lost, local_read(&ring->lost));
 	if ((!READ_ONCE(ring->loss_told) || READ_ONCE(ring->waiting)) &&
 	    !READ_ONCE(ring->quiet))
 		irq_work_queue(&ring->work);
 }
 
-/*
- * Let the fast path take records again, unless there is a loss to be stated. The
- * limit goes up before the look: what is lost later brings it down itself.
+/**
+ * ktb_ring_lift_limit - let the fast path take records again
+ * @ring: the ring of this CPU
+ *
+ * Unless there is a loss to be stated. The limit goes up before the look: what is
+ * lost later brings it down itself. Any context, preemption disabled.
  */
-static void ktb_ring_lift_limit(struct ktb_ring *ring)
+void ktb_ring_lift_limit(struct ktb_ring *ring)
 {
 	if (!ring->direct)
 		return;
 	WRITE_ONCE(ring->limit, ring->max_record);
 	barrier();
-	if (local_read(&ring->lost))
+	if (local_read(&ring->lost) != local_read(&ring->stated))
 		WRITE_ONCE(ring->limit, 0);
-}
-
-/**
- * ktb_ring_lost_any - whether hits were lost that are not stated
- * @ring: the ring of this CPU
- *
- * If so, the caller reserves room to state it in the stream, and only then takes
- * the number: contexts that nest meanwhile write behind that. Any context,
- * preemption disabled.
- *
- * Return: whether there are any.
- */
-bool ktb_ring_lost_any(struct ktb_ring *ring)
-{
-	if (local_read(&ring->lost))
-		return true;
-	ktb_ring_lift_limit(ring);
-	return false;
 }
 
 /**
  * ktb_ring_lost_take - how many hits were lost that are not stated
  * @ring: the ring of this CPU
+ * @lost: from ktb_ring_lost_any()
  *
- * The caller states them. Any context, preemption disabled.
+ * The caller states them. What was lost after it asked is not among them: others
+ * may have written in between. Any context, preemption disabled.
  *
  * Return: the number; 0 if a context that nested meanwhile took them.
  */
-unsigned long ktb_ring_lost_take(struct ktb_ring *ring)
+unsigned long ktb_ring_lost_take(struct ktb_ring *ring, unsigned long lost)
 {
-	unsigned long lost = local_xchg(&ring->lost, 0);
+	unsigned long stated = local_read(&ring->stated);
 
+	do {
+		if ((long)(lost - stated) <= 0) {
+			stated = lost;
+			break;
+		}
+	} while (!local_try_cmpxchg(&ring->stated, &stated, lost));
 	ktb_ring_lift_limit(ring);
-	return lost;
+	return lost - stated;
 }
 
 /**
@@ -469,7 +461,7 @@ void ktb_ring_renew(struct ktb_ring *ring)
 	page->sample_type = ring->sample_type;
 	page->clockid = CLOCK_MONOTONIC;
 	page->flags = ring->flags;
-	WRITE_ONCE(page->lost, local_read(&ring->lost_total));
+	WRITE_ONCE(page->lost, local_read(&ring->lost));
 	/* The producer may publish meanwhile: what it says last stays. */
 	do {
 		head = READ_ONCE(ring->published);

@@ -65,8 +65,8 @@ struct ktb_ring_ops {
  *	or 0 while a loss is to be stated first, and always if not @direct
  * @busy: the contexts writing, one bit each, KTB_CONTEXT_*
  * @waiting: enum ktb_ring_waiting; set by a reader on any CPU
- * @lost: hits lost since the last PERF_RECORD_LOST
- * @lost_total: hits ever lost
+ * @lost: hits ever lost
+ * @stated: of these, in a PERF_RECORD_LOST
  * @max_record: bytes of the longest record taken
  * @direct: records may be taken without further ado
  * @overwrite: flight recorder: positions count down from 0, and the newest
@@ -103,7 +103,7 @@ struct ktb_ring {
 	u8 waiting;
 
 	local_t lost ____cacheline_aligned;
-	local_t lost_total;
+	local_t stated;
 	unsigned int max_record;
 	bool direct;
 	bool overwrite;
@@ -169,8 +169,8 @@ void ktb_ring_ripen(struct ktb_ring *ring);
 void ktb_ring_notify(struct ktb_ring *ring);
 bool ktb_ring_make_room(struct ktb_ring *ring, unsigned int size);
 void ktb_ring_lose(struct ktb_ring *ring);
-bool ktb_ring_lost_any(struct ktb_ring *ring);
-unsigned long ktb_ring_lost_take(struct ktb_ring *ring);
+void ktb_ring_lift_limit(struct ktb_ring *ring);
+unsigned long ktb_ring_lost_take(struct ktb_ring *ring, unsigned long lost);
 
 /* Stands in where a CPU has no ring: takes nothing. */
 extern struct ktb_ring ktb_ring_none;
@@ -307,6 +307,27 @@ static __always_inline bool ktb_ring_overwrite(struct ktb_ring *ring, unsigned i
 	} while (unlikely(!local_try_cmpxchg(&ring->head, &offset, offset - size)));
 	*record = ring->data + ((offset - size) & ring->mask);
 	return true;
+}
+
+/**
+ * ktb_ring_lost_any - whether hits were lost that are not stated
+ * @ring: the ring of this CPU
+ * @lost: set to the number of hits ever lost
+ *
+ * If so, the caller reserves room to state it in the stream, and only then takes
+ * the number: contexts that nest meanwhile write behind that. Any context,
+ * preemption disabled.
+ *
+ * Return: whether there are any.
+ */
+static __always_inline bool ktb_ring_lost_any(struct ktb_ring *ring, unsigned long *lost)
+{
+	*lost = local_read(&ring->lost);
+	if (unlikely(*lost != local_read(&ring->stated)))
+		return true;
+	if (unlikely(!ring->limit && !ring->overwrite))
+		ktb_ring_lift_limit(ring);
+	return false;
 }
 
 #endif /* _KTB_RING_H */

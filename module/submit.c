@@ -64,6 +64,10 @@ static struct ktb_trace_ctx ktb_trace_ctx(void)
 	unsigned int pc = ktb_preempt_count();
 	u8 flags = irqs_disabled() * TRACE_FLAG_IRQS_OFF;
 
+	/* A task whose ring overwrites, for one. */
+	if (ktb_context_usual(pc))
+		return (struct ktb_trace_ctx) { .flags = flags, .counts = pc };
+
 	if (pc & NMI_MASK)
 		flags |= TRACE_FLAG_NMI;
 	if (pc & HARDIRQ_MASK)
@@ -123,8 +127,8 @@ bool ktb_event_admit(struct ktb_event *event, u64 count)
 }
 
 /* Room for a record, whatever the ring and wherever its reader is. */
-static bool ktb_ring_begin(struct ktb_ring *ring, unsigned int size, u8 context,
-			   void **record)
+static __always_inline bool ktb_ring_begin(struct ktb_ring *ring, unsigned int size,
+					   u8 context, void **record)
 {
 	if (ring->overwrite)
 		return ktb_ring_overwrite(ring, size, context, record);
@@ -143,9 +147,10 @@ static bool ktb_ring_begin(struct ktb_ring *ring, unsigned int size, u8 context,
 static bool ktb_lost_write(struct ktb_ring *ring, u64 id, u8 context)
 {
 	struct ktb_lost *record;
+	unsigned long lost;
 	void *room;
 
-	if (!ktb_ring_lost_any(ring))
+	if (!ktb_ring_lost_any(ring, &lost))
 		return true;
 	if (!ktb_ring_begin(ring, sizeof(*record), context, &room))
 		return false;
@@ -154,7 +159,7 @@ static bool ktb_lost_write(struct ktb_ring *ring, u64 id, u8 context)
 		.header.type	= PERF_RECORD_LOST,
 		.header.size	= sizeof(*record),
 		.id		= id,
-		.lost		= ktb_ring_lost_take(ring),
+		.lost		= ktb_ring_lost_take(ring, lost),
 		.sample_id	= ktb_sample_id(id, ring),
 	};
 	ktb_ring_commit(ring, context);

@@ -348,11 +348,11 @@ static void every_instruction(struct __test_metadata *_metadata, FIXTURE_DATA(ne
 			turns += at < traps;
 			/* What is left goes into the time that is left, at this pace. */
 			spent = ktb_now() - start;
-			if (spent < STEP_TIME)
-				at += 1 + (traps - at) * (spent / (turns ?: 1)) / (STEP_TIME - spent);
-			else
-				at = traps + 1;
-			at += i ? stride - 1 : 0;
+			if (spent >= STEP_TIME)
+				break;
+			if (at < traps)
+				at += (traps - at) * (spent / turns) / (STEP_TIME - spent);
+			at += i ? stride : 1;
 		} while (at <= traps);
 		look(self);
 		check_books(_metadata, self, what);

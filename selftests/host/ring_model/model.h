@@ -62,7 +62,7 @@ struct reader {
 	__u64 early;
 	__u32 next[LEVELS];
 	__u16 floor[LEVELS];
-	bool open[LEVELS];	/* a snapshot begins inside of a hit that it may not have */
+	__u16 spared[LEVELS];	/* so many may have been overwritten before the first seen */
 };
 
 extern struct reader reader;
@@ -70,5 +70,6 @@ extern struct reader reader;
 void reader_init(void *page, void *data, size_t size);
 void reader_look(unsigned int records);
 void reader_snapshot(void);
+__u64 reader_missing(const unsigned int *begun);
 
 #endif

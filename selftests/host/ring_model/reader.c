@@ -16,15 +16,32 @@ void reader_init(void *page, void *data, size_t size)
 	memset(&reader, 0, sizeof(reader));
 }
 
+/* Hits of a context, up to number @seq, that are not to be found. */
+static unsigned int gap(unsigned int level, __u16 seq)
+{
+	int n = (__s16)(seq - reader.next[level]) - reader.spared[level];
+
+	return n > 0 ? n : 0;
+}
+
 /* Hits that were over when this one was fired, and are not to be found before it. */
 static __u64 lost_before(const struct payload *p)
 {
 	__u64 lost = reader.missing;
 
 	for (unsigned int i = 0; i < LEVELS; i++)
-		if ((__s16)(p->done[i] - reader.next[i] - reader.open[i]) > 0)
-			lost += (__u16)(p->done[i] - reader.next[i] - reader.open[i]);
+		lost += gap(i, p->done[i]);
 	return lost;
+}
+
+/* Hits that are not to be found at all, with so many fired by each context. */
+__u64 reader_missing(const unsigned int *begun)
+{
+	__u64 missing = reader.missing;
+
+	for (unsigned int i = 0; i < LEVELS; i++)
+		missing += gap(i, begun[i]);
+	return missing;
 }
 
 /* As selftests/nest.c, which does it to the kernel. */
@@ -46,10 +63,8 @@ static void check_sample(const struct ktb_sample *s, void *arg)
 	if (p.seq < reader.next[p.level] || (__s16)(p.seq - reader.floor[p.level]) < 0)
 		reader.late++;
 	reader.unstated += lost_before(&p) > reader.lost;
-	if (reader.open[p.level] && p.seq == reader.next[p.level] + 1)
-		reader.next[p.level]++;
-	reader.open[p.level] = false;
-	reader.missing += p.seq - reader.next[p.level];
+	reader.missing += gap(p.level, p.seq);
+	reader.spared[p.level] = 0;
 	reader.next[p.level] = p.seq + 1;
 	for (unsigned int i = 0; i < LEVELS; i++) {
 		if (i < p.level && (__s16)(reader.next[i] - p.begun[i]) > 0)
@@ -83,7 +98,11 @@ void reader_look(unsigned int records)
 	ktb_ring_release(&ring);
 }
 
-/* What comes before the oldest sample was overwritten, and is not missed. */
+/*
+ * What comes before the oldest sample was overwritten, and is not missed: what was
+ * over when it was fired, perhaps the hit that it interrupted, and whatever
+ * interrupted it before it had room.
+ */
 static void begin_with(const struct ktb_sample *s)
 {
 	struct payload p;
@@ -91,7 +110,7 @@ static void begin_with(const struct ktb_sample *s)
 	memcpy(&p, s->raw, sizeof(p));
 	for (unsigned int i = 0; i < LEVELS; i++) {
 		reader.next[i] = p.done[i];
-		reader.open[i] = i != p.level && p.begun[i] != p.done[i];
+		reader.spared[i] = i > p.level ? 0x7fff : i < p.level && p.begun[i] != p.done[i];
 	}
 }
 
