@@ -292,7 +292,8 @@ static void check(u64 position)
 		expect(!reader.broken, "a record is not whole");
 		expect(!reader.late && !reader.early, "records out of order");
 		expect(reader.samples == (u64)event_cpu.written.v, "written is not read");
-		expect(reader.lost == (u64)ring->stated.v && reader.lost <= lost_hits, "losses stated are not those had");
+		expect(reader.lost == (u64)ring->stated.v && reader.lost <= lost_hits,
+		       "losses stated are not those had");
 		expect(missing == lost_hits, "records are missing that are not counted as lost");
 		expect(reader.bytes == ring->page->data_head - position, "bytes got lost");
 	}
