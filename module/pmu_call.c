@@ -158,7 +158,7 @@ struct ktb_call *ktb_call_get(u64 id)
 	if (call)
 		return call;
 
-	counter = ktb_counter_create(id);
+	counter = ktb_counter_create(id, 0);
 	if (IS_ERR(counter))
 		return ERR_CAST(counter);
 	call = ktb_call_alloc(counter->tp_event);

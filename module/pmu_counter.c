@@ -26,6 +26,7 @@
 #define KTB_SILENT_EVENT	"initcall:initcall_level"
 
 static u16 ktb_silent_id;
+static u16 ktb_function_id;	/* of ftrace:function, 0 if there is none */
 static struct cred *ktb_kernel_cred;
 
 static DEFINE_MUTEX(ktb_buffers_lock);
@@ -60,46 +61,54 @@ static struct perf_event *ktb_counter_open_here(u64 id, u64 sample_type)
 /**
  * ktb_counter_create - a disabled counter of the kernel's tracepoint PMU
  * @id: tracepoint id
+ * @sample_type: PERF_SAMPLE_* that it asks for
  *
- * In the kernel's name: not everybody who may count for himself may have a counter
- * on a CPU. It shows its maker nothing. To be released by
- * perf_event_release_kernel().
+ * In the caller's name: what he may not have is refused. On a CPU for those who may
+ * have that, which is quick, else on the caller. To be released by
+ * perf_event_release_kernel(), soon.
  *
  * Return: the counter, or
  * * ERR_PTR(-EINVAL) - no such tracepoint, or its module is going
+ * * ERR_PTR(-EPERM) - raw data are not for the caller; or a security module's error
+ * * ERR_PTR(-EOPNOTSUPP) - not a tracepoint, and one to keep away from
  * * ERR_PTR(-ENOMEM) - out of memory
  */
-struct perf_event *ktb_counter_create(u64 id)
+struct perf_event *ktb_counter_create(u64 id, u64 sample_type)
 {
-	const struct cred *callers = override_creds(ktb_kernel_cred);
-	struct perf_event *counter = ktb_counter_open_here(id, 0);
-
-	revert_creds(callers);
-	return counter;
+	/* Merely to open it has every function of the kernel patched. */
+	if (id == ktb_function_id)
+		return ERR_PTR(-EOPNOTSUPP);
+	if (perfmon_capable())
+		return ktb_counter_open_here(id, sample_type);
+	return ktb_counter_open(id, sample_type, -1, current);
 }
 
 /**
  * ktb_counter_allow_raw - may the caller see raw data of tracepoints
  *
  * perf_allow_tracepoint() reads a variable and calls a hook that are not
- * exported. So the kernel is asked, by a counter in the caller's name: on a CPU for
- * those who may have that, which is quick, else on the caller.
+ * exported. So the kernel is asked by a counter.
  *
- * Return: 0, or the error of perf_event_open(2): -EPERM or a security module's,
- * -ENOMEM.
+ * Return: 0, or an error of ktb_counter_create().
  */
 int ktb_counter_allow_raw(void)
 {
-	struct perf_event *counter;
+	struct perf_event *counter = ktb_counter_create(ktb_silent_id, PERF_SAMPLE_RAW);
 
-	if (perfmon_capable())
-		counter = ktb_counter_open_here(ktb_silent_id, PERF_SAMPLE_RAW);
-	else
-		counter = ktb_counter_open(ktb_silent_id, PERF_SAMPLE_RAW, -1, current);
 	if (IS_ERR(counter))
 		return PTR_ERR(counter);
 	perf_event_release_kernel(counter);
 	return 0;
+}
+
+/* In the kernel's name: not everybody who may count may have a counter on a CPU. */
+static struct perf_event *ktb_counter_create_keeper(void)
+{
+	const struct cred *callers = override_creds(ktb_kernel_cred);
+	struct perf_event *counter = ktb_counter_open_here(ktb_silent_id, 0);
+
+	revert_creds(callers);
+	return counter;
 }
 
 /**
@@ -116,7 +125,7 @@ int ktb_counter_buffers_get(void)
 
 	mutex_lock(&ktb_buffers_lock);
 	if (!ktb_buffers_keeper)
-		ktb_buffers_keeper = ktb_counter_create(ktb_silent_id);
+		ktb_buffers_keeper = ktb_counter_create_keeper();
 	if (IS_ERR(ktb_buffers_keeper)) {
 		err = PTR_ERR(ktb_buffers_keeper);
 		ktb_buffers_keeper = NULL;
@@ -151,6 +160,16 @@ void ktb_counter_buffers_put(void)
 		schedule_work(&ktb_buffers_work);
 }
 
+static void __init ktb_counter_find_function(void)
+{
+	struct trace_event_file *file = trace_get_event_file(NULL, "ftrace", "function");
+
+	if (IS_ERR(file))
+		return;
+	ktb_function_id = file->event_call->event.type;
+	trace_put_event_file(file);
+}
+
 /**
  * ktb_counter_init - find the event that never fires
  *
@@ -165,6 +184,7 @@ int __init ktb_counter_init(void)
 
 	if (err)
 		return err;
+	ktb_counter_find_function();
 	ktb_kernel_cred = prepare_kernel_cred(&init_task);
 	return ktb_kernel_cred ? 0 : -ENOMEM;
 }
