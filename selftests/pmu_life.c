@@ -4,7 +4,7 @@
  * killed or not, and between others that use the same tracepoint.
  *
  * The rounds of loading, counting, killing and unloading take half a second each
- * in an emulated guest: 20 by default, or as many as the environment variable
+ * in an emulated guest: 12 by default, or as many as the environment variable
  * ktb_rounds says. (What is no parameter of the kernel on its command line is in
  * everyone's environment.)
  */
@@ -236,7 +236,7 @@ TEST_F_TIMEOUT(life, races, 60)
 
 	for (int i = 0; i < 4; i++) {
 		w[i].work = open_and_close;
-		w[i].count = 25;
+		w[i].count = 6;
 		w[i].cpu = i % ktb_cpus();
 		w[i].arg = &self->type;
 		ASSERT_EQ(0, ktb_worker_start(&w[i]));
@@ -427,7 +427,7 @@ static int module_users(void)
 TEST_F_TIMEOUT(life, rounds_under_load, 1200)
 {
 	const char *wanted = getenv("ktb_rounds");
-	int rounds = wanted ? atoi(wanted) : 20;
+	int rounds = wanted ? atoi(wanted) : 12;
 	struct ktb_worker w[KTB_MAX_CPUS] = {};
 	bool stop = false;
 
