@@ -43,7 +43,8 @@ void ktb_task_count(const struct trace_event_call *call, struct task_struct *tas
 	struct perf_event *event;
 
 	rcu_read_lock();
-	ctx = rcu_dereference(ktb_task_perf_context(task));
+	/* An RCU pointer, but not declared to be one. */
+	ctx = READ_ONCE(ktb_task_perf_context(task));
 	if (ctx)
 		list_for_each_entry_rcu(event, &ctx->event_list, event_entry)
 			if (ktb_task_event_counts(event, call))
