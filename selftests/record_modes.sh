@@ -12,6 +12,7 @@ dir=$(mktemp -d /tmp/modes.XXXXXX) || exit 1
 recorder=
 # shellcheck source=selftests/ktb_check.sh
 . ./ktb_check.sh
+here=$PWD
 
 finish() {
 	[ -z "$recorder" ] || kill "$recorder" 2>/dev/null
@@ -19,7 +20,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-begin_tests 33
+begin_tests 34
 
 many='dd if=/dev/zero of=/dev/null bs=1 count=4000'
 # The same on one CPU and the other, in turns.
@@ -90,9 +91,10 @@ check_perf "perf tells it" done_ "says \"Total Lost Samples: \$(counter lost)\$\
 # ---- a full disk ----
 
 mkdir small
+size=96k
 for mode in -z --threads; do
-	mount -t tmpfs -o size=256k small small
-	file=$dir/small/perf.data
+	mount -t tmpfs -o size=$size small small
+	size=256k file=$dir/small/perf.data
 	record $mode -e raw_syscalls:sys_enter -m 4M -- dd if=/dev/zero of=/dev/null bs=1 count=20000
 	check "a full disk, $mode" failed 'complains "No space left on device"' 'complains "can be read"' \
 		'[ "$(counter missing)" -gt 0 ]' ledger_is_exact \
@@ -116,7 +118,8 @@ names_known() { ! perf script -i "$(ls perf.data.2* | tail -n 1)" -F comm 2>/dev
 check_perf "each is complete" all_sound names_known
 
 rm -f perf.data*
-record --threads --switch-output=50K --switch-max-files 2 -e raw_syscalls:sys_enter -- sh -c "$busy"
+record --threads --switch-output=50K --switch-max-files 2 -e raw_syscalls:sys_enter -- \
+	sh -c "$busy; sleep 1; $busy; sleep 1; $busy"
 check "--switch-max-files" done_ '[ "$(ls perf.data.2* | wc -l)" -eq 2 ]'
 
 rm -f perf.data*
@@ -140,11 +143,9 @@ check "--switch-output=TIME" done_ '[ "$(ls perf.data.2* | wc -l)" -ge 2 ]'
 
 # ---- a terminal ----
 
-# busybox's script gives its command one
 rm -f perf.data*
-run script -q -c "ktbctl record -e sched:sched_switch -o $file -- sleep 2.5" typescript
-check "a terminal is shown how far it is" 'grep -q "MB/s, [0-9]* lost" typescript' \
-	'grep -q "sched:sched_switch: [0-9]* hits" typescript'
+run "$here/on_terminal" ktbctl record -e sched:sched_switch -o "$file" -- sleep 2.5
+check "a terminal is shown how far it is" done_ 'says "MB/s, [0-9]* lost"' 'says "sched:sched_switch: [0-9]* hits"'
 run ktbctl record -e sched:sched_switch -o "$file" -- sleep 1.5
 check "else nothing is" done_ '! complains "MB/s"' 'complains "sched:sched_switch: [0-9]* hits"'
 
