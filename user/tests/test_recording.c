@@ -216,7 +216,8 @@ static int read_bytes(const uint8_t *data, size_t len)
 	FILE *file = fopen(path, "we");
 	int ret;
 
-	fwrite(data, 1, len, file);
+	if (len)
+		fwrite(data, 1, len, file);
 	fclose(file);
 	ret = ktb_recording_open(recording, path, NULL);
 	for (ret = ret ? ret : 1; ret == 1;) {
