@@ -118,9 +118,24 @@ int recorder_close_file(struct recorder *recorder)
 	return err;
 }
 
+/* What is in the rings, into a file that is to be finished. */
+static int empty_rings(struct recorder *recorder, struct ktb_perfdata *file)
+{
+	struct ktb_ring *ring;
+	int64_t len = 0;
+
+	for (unsigned int i = 0; len >= 0 && (ring = recorder_ring(recorder, i)); i++)
+		len = ktb_perfdata_write_ring(file, ring);
+	if (len >= 0 && !ktb_perfdata_end_round(file))
+		return EXIT_DONE;
+	return fail("%s", ktb_perfdata_error(file));
+}
+
 /*
  * Go on in another file, as complete as the first. The new one's side-band is open
- * before the old one's is closed: what happens in between is in both.
+ * before the old one's is closed: what happens in between is in both. So the old
+ * one gets what is in the rings: the new one may know nothing of a thread that
+ * ended before.
  */
 int recorder_switch_file(struct recorder *recorder)
 {
@@ -131,7 +146,7 @@ int recorder_switch_file(struct recorder *recorder)
 	if (err)
 		return err;
 	err = recorder_open_file(recorder);
-	ktb_perfdata_end_round(old);
+	err |= empty_rings(recorder, old);
 	ktb_perfdata_get_stats(old, &sum);
 	if (ktb_perfdata_finish(old))
 		err = fail("%s", ktb_perfdata_error(old));
