@@ -25,8 +25,10 @@
  */
 #define KTB_SILENT_EVENT	"initcall:initcall_level"
 
+/* ftrace:function, of kernel/trace/trace.h: the first id there is. */
+#define KTB_FUNCTION_ID		1
+
 static u16 ktb_silent_id;
-static u16 ktb_function_id;	/* of ftrace:function, 0 if there is none */
 static struct cred *ktb_kernel_cred;
 
 static DEFINE_MUTEX(ktb_buffers_lock);
@@ -76,7 +78,7 @@ static struct perf_event *ktb_counter_open_here(u64 id, u64 sample_type)
 struct perf_event *ktb_counter_create(u64 id, u64 sample_type)
 {
 	/* Merely to open it has every function of the kernel patched. */
-	if (id == ktb_function_id)
+	if (id == KTB_FUNCTION_ID)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (perfmon_capable())
 		return ktb_counter_open_here(id, sample_type);
@@ -160,16 +162,6 @@ void ktb_counter_buffers_put(void)
 		schedule_work(&ktb_buffers_work);
 }
 
-static void __init ktb_counter_find_function(void)
-{
-	struct trace_event_file *file = trace_get_event_file(NULL, "ftrace", "function");
-
-	if (IS_ERR(file))
-		return;
-	ktb_function_id = file->event_call->event.type;
-	trace_put_event_file(file);
-}
-
 /**
  * ktb_counter_init - find the event that never fires
  *
@@ -184,7 +176,6 @@ int __init ktb_counter_init(void)
 
 	if (err)
 		return err;
-	ktb_counter_find_function();
 	ktb_kernel_cred = prepare_kernel_cred(&init_task);
 	return ktb_kernel_cred ? 0 : -ENOMEM;
 }
