@@ -97,7 +97,7 @@ static void ktb_show_ring(struct seq_file *m, const struct ktb_ring *ring)
 	}
 	seq_printf(m, "  ring: %lu bytes\n", ring->size);
 	seq_printf(m, "  unread: %lu bytes\n", ktb_ring_unread(ring));
-	seq_printf(m, "  lost: %lu\n", local_read(&ring->lost_total));
+	seq_printf(m, "  lost: %lu\n", local_read(&ring->lost));
 	seq_printf(m, "  wake-ups: %ld\n", atomic_long_read(&ring->wakeups));
 }
 
