@@ -155,6 +155,21 @@ bool ktb_ring_make_room(struct ktb_ring *ring, unsigned int size)
 	return head + size - tail <= ring->size;
 }
 
+/*
+ * Tell the reader. What a context that nests here told meanwhile is newer, and
+ * must not be taken back.
+ */
+static void ktb_ring_show_lost(struct ktb_ring *ring)
+{
+	long lost;
+
+	do {
+		lost = local_read(&ring->lost);
+		WRITE_ONCE(ring->page->lost, lost);
+		barrier();
+	} while (lost != local_read(&ring->lost));
+}
+
 /**
  * ktb_ring_lose - count one hit that does not reach the ring
  * @ring: the ring of this CPU, or ktb_ring_none
@@ -167,7 +182,7 @@ void ktb_ring_lose(struct ktb_ring *ring)
 		return;
 	local_inc(&ring->lost);
 	WRITE_ONCE(ring->limit, 0);
-	WRITE_ONCE(ring->page->lost, local_read(&ring->lost));
+	ktb_ring_show_lost(ring);
 	if ((!READ_ONCE(ring->loss_told) || READ_ONCE(ring->waiting)) &&
 	    !READ_ONCE(ring->quiet))
 		irq_work_queue(&ring->work);
@@ -450,6 +465,7 @@ void ktb_ring_renew(struct ktb_ring *ring)
 {
 	struct ktb_ring_page *page = ring->page;
 	unsigned long head;
+	long lost;
 
 	page->magic = KTB_RING_MAGIC;
 	page->version = KTB_RING_VERSION;
@@ -461,13 +477,15 @@ void ktb_ring_renew(struct ktb_ring *ring)
 	page->sample_type = ring->sample_type;
 	page->clockid = CLOCK_MONOTONIC;
 	page->flags = ring->flags;
-	WRITE_ONCE(page->lost, local_read(&ring->lost));
-	/* The producer may publish meanwhile: what it says last stays. */
+	/* The producer may publish and lose meanwhile: what it says last stays. */
 	do {
 		head = READ_ONCE(ring->published);
+		lost = local_read(&ring->lost);
 		smp_store_release(&page->data_head, head); /* B */
-		smp_mb(); /* our store before the look whether it is the last */
-	} while (head != READ_ONCE(ring->published));
+		WRITE_ONCE(page->lost, lost);
+		smp_mb(); /* our stores before the look whether they are the last */
+	} while (head != READ_ONCE(ring->published) ||
+		 lost != local_read(&ring->lost));
 	if (!ring->overwrite && (ktb_ring_unread(ring) > ring->size ||
 				 READ_ONCE(page->data_tail) % sizeof(u64)))
 		WRITE_ONCE(page->data_tail, READ_ONCE(ring->tail));

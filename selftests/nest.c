@@ -328,7 +328,7 @@ static void every_instruction(struct __test_metadata *_metadata, FIXTURE_DATA(ne
 
 	ASSERT_EQ(0, ktb_pin(self->w.cpu));
 	for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
-		__u64 fired[CONTEXTS], start = ktb_now(), spent;
+		__u64 fired[CONTEXTS], hits, left = 0, start = ktb_now(), spent;
 		int at = 0, traps, turns = 0;
 		char what[32];
 
@@ -343,8 +343,13 @@ static void every_instruction(struct __test_metadata *_metadata, FIXTURE_DATA(ne
 			ASSERT_EQ(0, write_run(what));
 			ASSERT_EQ(0, read_fired(fired, &traps));
 			ASSERT_LT(0, traps);
+			hits = fired[TASK] + fired[SOFTIRQ] + fired[HARDIRQ] + fired[NMI];
 			if (drained)
 				look(self);
+			else if (fill && at)
+				/* Full for good: the reader is told of each hit at once. */
+				EXPECT_EQ(left, hits - self->ring.page->lost);
+			left = hits - self->ring.page->lost;
 			turns += at < traps;
 			/* What is left goes into the time that is left, at this pace. */
 			spent = ktb_now() - start;
