@@ -47,11 +47,20 @@ shell:				## a root shell in the virtual machine, module and tools at hand
 lint:				## checkpatch, sparse, kernel-doc, shellcheck and the like
 	@scripts/lint
 
-bench:				## what an event costs, in guest instructions
+bench:				## what an event costs with each tracer, in guest instructions (KERNEL=6.1 FAST=1)
 	@scripts/bench
 
 bench-record:			## ktbctl record beside perf record: cost, bytes, losses
 	@scripts/bench-record
+
+bench-road:			## what a record costs, from the hit to the file
+	@scripts/bench road
+
+bench-loss:			## what is lost at full speed
+	@scripts/bench loss
+
+bench-scale:			## what a hit costs beside other sessions, events, ring sizes
+	@scripts/bench scale
 
 update:				## take newer Debian kernels, if there are any
 	@scripts/setup --update
@@ -73,5 +82,5 @@ help:				## this text
 	@echo "Kernels for KERNELS and KERNEL: $$(sed -n 's/^\([0-9][^\t]*\)\t.*/\1/p' scripts/kernels.txt | xargs)"
 
 .PHONY: all modules tools demo check check-debug check-kcsan debug-kernel torture matrix shell lint \
-	bench bench-record \
+	bench bench-road bench-loss bench-scale bench-record \
 	update install modules_install clean distclean help
