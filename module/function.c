@@ -42,9 +42,7 @@ static __always_inline void ktb_function_record(struct ktb_event *event,
 	struct ktb_function_entry *entry;
 	struct ktb_hit hit;
 
-	if (unlikely(data_race(event->mode)) && !ktb_event_admit(event, 1))
-		return;
-	hit = ktb_event_begin(event, sizeof(*entry));
+	hit = ktb_event_begin_any(event, sizeof(*entry));
 	if (!hit.sample)
 		return;
 	hit.sample->ip = ip;

@@ -100,7 +100,7 @@ static __always_inline void ktb_graph_begin(struct ktb_graph *graph,
 
 	call->depth = READ_ONCE(*depth);
 	WRITE_ONCE(*depth, call->depth + 1);
-	call->time = ktime_get_mono_fast_ns();
+	call->time = ktb_clock();
 }
 
 static __always_inline void ktb_graph_end(struct ktb_graph *graph,
@@ -112,9 +112,7 @@ static __always_inline void ktb_graph_end(struct ktb_graph *graph,
 	struct ktb_hit hit;
 
 	WRITE_ONCE(*ktb_graph_depth(graph), call->depth);
-	if (unlikely(data_race(event->mode)) && !ktb_event_admit(event, 1))
-		return;
-	hit = ktb_event_begin(event, sizeof(*entry));
+	hit = ktb_event_begin_any(event, sizeof(*entry));
 	if (!hit.sample)
 		return;
 	hit.sample->ip = func;

@@ -14,12 +14,13 @@
  * 5. The device goes.
  * 6. Every session ends: probes come off their tracepoints, the last one to run
  *    is waited for, then events, rings and sessions are freed.
- * 7. CPU hotplug forgets us.
+ * 7. CPU hotplug forgets us, and so does the timekeeper.
  */
 
 #include <linux/module.h>
 
 #include "chardev.h"
+#include "clock.h"
 #include "debugfs.h"
 #include "netlink.h"
 #include "perfcore.h"
@@ -31,9 +32,12 @@ static int __init ktb_init(void)
 {
 	int err;
 
-	err = ktb_session_rings_init();
+	err = ktb_clock_init();
 	if (err)
 		return err;
+	err = ktb_session_rings_init();
+	if (err)
+		goto err_exit_clock;
 	err = ktb_perfcore_init();
 	if (err)
 		goto err_exit_rings;
@@ -59,6 +63,8 @@ err_exit_perfcore:
 	ktb_perfcore_exit();
 err_exit_rings:
 	ktb_session_rings_exit();
+err_exit_clock:
+	ktb_clock_exit();
 	return err;
 }
 
@@ -71,6 +77,7 @@ static void __exit ktb_exit(void)
 	ktb_sessions_exit();
 	ktb_perfcore_exit();
 	ktb_session_rings_exit();
+	ktb_clock_exit();
 }
 
 module_init(ktb_init);

@@ -187,21 +187,16 @@ static __always_inline u8 ktb_ring_busy(const struct ktb_ring *ring)
 }
 
 /*
- * Publish everything reserved so far, if this is the outermost writer.
+ * Publish everything reserved so far, by the outermost writer.
  *
  * Our bit stays set while head is loaded, so that a context that nests here
  * leaves the publishing to us; only then may it be cleared. What nested between
  * the load and the clearing is seen by the second look at head, what nests
  * after the clearing publishes for itself.
  */
-static __always_inline void ktb_ring_publish(struct ktb_ring *ring, u8 context)
+static __always_inline void ktb_ring_publish_outermost(struct ktb_ring *ring, u8 context)
 {
 	unsigned long head;
-
-	if (unlikely(ktb_ring_busy(ring) != context)) {
-		data_race(ring->busy &= ~context);
-		return;
-	}
 
 	for (;;) {
 		barrier();
@@ -216,6 +211,15 @@ static __always_inline void ktb_ring_publish(struct ktb_ring *ring, u8 context)
 			break;
 		WRITE_ONCE(ring->busy, context);
 	}
+}
+
+/* The same, if this is the outermost writer. */
+static __always_inline void ktb_ring_publish(struct ktb_ring *ring, u8 context)
+{
+	if (unlikely(ktb_ring_busy(ring) != context))
+		data_race(ring->busy &= ~context);
+	else
+		ktb_ring_publish_outermost(ring, context);
 }
 
 /**
@@ -270,9 +274,52 @@ static __always_inline bool ktb_ring_reserve(struct ktb_ring *ring, unsigned int
 	} while (unlikely(!local_try_cmpxchg(&ring->head, &offset, offset + size)));
 
 	*record = ring->data + (offset & ring->mask);
-	if (!*record)	/* never: spares the caller a check */
-		__builtin_unreachable();
 	return true;
+}
+
+/**
+ * ktb_ring_reserve_first - begin a record where no other is being written
+ * @ring: the ring of this CPU, nobody writing to it
+ * @size: bytes of the record, a multiple of 8, at most @ring->max_record
+ * @context: what runs, KTB_CONTEXT_*, the lowest that can
+ * @record: set to the record
+ *
+ * ktb_ring_reserve() for what happens nearly always: then nothing is to be
+ * undone, and ktb_ring_commit_first() has nothing to find out.
+ *
+ * Return: false, having done nothing, where there seems to be no room, and where
+ * another context nested right here.
+ */
+static __always_inline bool ktb_ring_reserve_first(struct ktb_ring *ring, unsigned int size,
+						   u8 context, void **record)
+{
+	unsigned long offset = local_read(&ring->head);
+
+	if (unlikely(offset + size - data_race(ring->tail) > ring->size))
+		return false;
+	barrier();
+	data_race(ring->busy = context);
+	barrier();
+	if (unlikely(!local_try_cmpxchg(&ring->head, &offset, offset + size))) {
+		/* It left the publishing to us. */
+		ktb_ring_publish_outermost(ring, context);
+		return false;
+	}
+
+	*record = ring->data + (offset & ring->mask);
+	return true;
+}
+
+/**
+ * ktb_ring_commit_first - the record of ktb_ring_reserve_first() is complete
+ * @ring: the ring it was reserved from
+ * @context: as given there
+ */
+static __always_inline void ktb_ring_commit_first(struct ktb_ring *ring, u8 context)
+{
+	ktb_ring_publish_outermost(ring, context);
+	if (unlikely(data_race(ring->waiting)))
+		ktb_ring_notify(ring);
 }
 
 /**

@@ -43,7 +43,7 @@ static struct ktb_sample_id ktb_sample_id(u64 id, const struct ktb_ring *ring)
 	return (struct ktb_sample_id) {
 		.pid		= current->tgid,
 		.tid		= current->pid,
-		.time		= ktime_get_mono_fast_ns(),
+		.time		= ktb_clock(),
 		.cpu		= ring->cpu,
 		.identifier	= id,
 	};
@@ -236,10 +236,10 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
  * @ip: where the tracepoint stands
  * @time: when
  *
- * All of ktb_event_begin() but the clock, which is its dearest part: any context,
- * with preemption disabled.
+ * Any context, with preemption disabled until ktb_event_end().
  *
- * Return: as ktb_event_begin().
+ * Return: with the record, its raw data filled but for the event's own fields,
+ * or with NULL: then the hit is accounted for.
  */
 struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 				    unsigned int size, unsigned long ip, u64 time)
@@ -259,10 +259,10 @@ struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 }
 
 /**
- * ktb_event_end_slow - the record is complete, and others may not be
+ * ktb_event_end_slow - a record is complete, and others may not be
  * @ring: the ring of this CPU
  *
- * All of what ktb_event_end() does to the ring: any context.
+ * What ktb_event_end() does to the ring after ktb_event_begin_slow(): any context.
  */
 void ktb_event_end_slow(struct ktb_ring *ring)
 {
@@ -313,7 +313,7 @@ void ktb_event_throttle(struct ktb_event *event, bool throttle)
 	*record = (struct ktb_throttle) {
 		.header.type	= throttle ? PERF_RECORD_THROTTLE : PERF_RECORD_UNTHROTTLE,
 		.header.size	= sizeof(*record),
-		.time		= ktime_get_mono_fast_ns(),
+		.time		= ktb_clock(),
 		.id		= event->id,
 		.stream_id	= event->id,
 		.sample_id	= ktb_sample_id(event->id, ec->ring),
@@ -343,7 +343,7 @@ void ktb_event_submit(struct ktb_event *event, const void *raw, unsigned int siz
 		return;
 	local_inc(&ec->hits);
 	local_add(count - 1, &ec->extra);
-	hit = ktb_sample_begin(event, ec, size ?: sizeof(u32), ktime_get_mono_fast_ns(),
+	hit = ktb_sample_begin(event, ec, size ?: sizeof(u32), ktb_clock(),
 			       ip, regs);
 	if (!hit.sample)
 		return;

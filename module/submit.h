@@ -5,9 +5,9 @@
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
 #include <linux/sched.h>
-#include <linux/timekeeping.h>
 #include <linux/trace_events.h>
 
+#include "clock.h"
 #include "event.h"
 #include "ring.h"
 
@@ -37,8 +37,7 @@ struct ktb_sample {
 	u32 pid;
 	u32 tid;
 	u64 time;
-	u32 cpu;
-	u32 reserved;
+	u64 cpu;	/* u32, and a u32 that is reserved: little endian */
 	u64 period;
 	u32 raw_size;
 	char raw[];
@@ -47,11 +46,12 @@ struct ktb_sample {
 static_assert(sizeof(struct ktb_sample) == 60);
 
 /**
- * struct ktb_hit - a hit between ktb_event_begin() and ktb_event_end()
+ * struct ktb_hit - a hit between its beginning and its end
  * @ec: ring and ledger of this CPU
  * @ring: @ec's
  * @sample: the record, NULL when there is none
  * @entry: its raw data
+ * @usual: it was begun by ktb_event_begin()
  *
  * Lives in registers: returned by value, used by inline functions only.
  */
@@ -60,6 +60,7 @@ struct ktb_hit {
 	struct ktb_ring *ring;
 	struct ktb_sample *sample;
 	void *entry;
+	bool usual;
 };
 
 bool ktb_event_admit(struct ktb_event *event, u64 count);
@@ -127,8 +128,7 @@ ktb_sample_fill(struct ktb_sample *sample, void *raw, unsigned int size,
 	sample->pid = current->tgid;
 	sample->tid = current->pid;
 	sample->time = time;
-	sample->cpu = raw_smp_processor_id();
-	sample->reserved = 0;
+	sample->cpu = (u32)raw_smp_processor_id();
 	sample->period = event->period;
 	((u32 *)raw)[-1] = (void *)sample + full - raw;
 }
@@ -146,51 +146,80 @@ ktb_entry_fill(struct trace_entry *entry, const struct ktb_event *event,
 }
 
 /**
- * ktb_event_begin - a hit happened: begin its record
+ * ktb_event_begin - a hit happened: begin its record, in the usual case
+ * @event: the event
+ * @size: bytes of the raw data, common fields included
+ * @hit: set, with the raw data filled but for the event's own fields
+ *
+ * Inline in the probe, in the tracepoint's context, any, preemption disabled
+ * until ktb_event_end(). Here is what happens nearly always: the event has no
+ * options, a task hits, nothing else writes to the ring, and it has room. It
+ * calls nothing, so that a probe that calls nothing either needs no stack.
+ * Counterpart of perf_trace_buf_alloc() and perf_trace_buf_update().
+ *
+ * Return: whether it is the usual case. If not, nothing was done: the caller
+ * goes the long way, ktb_event_admit() and ktb_event_begin_slow().
+ */
+static __always_inline bool
+ktb_event_begin(const struct ktb_event *event, unsigned int size, struct ktb_hit *hit)
+{
+	const unsigned int full = ALIGN(sizeof(struct ktb_sample) + size, sizeof(u64));
+	struct ktb_sample *sample;
+	struct ktb_event_cpu *ec;
+	struct ktb_ring *ring;
+	void *record;
+	u64 time;
+
+	/* First, while few registers are in use. */
+	if (unlikely(!ktb_clock_read(&time)))
+		return false;
+
+	/* The mode changes at any time; who disables waits for the last probe. */
+	ec = this_cpu_ptr(event->cpu);
+	ring = ec->ring;
+	if (unlikely(data_race(event->mode) || !ktb_context_usual(ktb_preempt_count()) ||
+		     ktb_event_excluded(event) || ktb_ring_busy(ring) ||
+		     full > data_race(ring->limit) ||
+		     !ktb_ring_reserve_first(ring, full, KTB_CONTEXT_TASK, &record)))
+		return false;
+
+	sample = record;
+	local_inc(&ec->hits);
+	ktb_sample_fill(sample, sample->raw, size, event, time, _RET_IP_);
+	ktb_entry_fill((void *)sample->raw, event,
+		       (struct ktb_trace_ctx) {
+			       .flags = irqs_disabled() * TRACE_FLAG_IRQS_OFF,
+			       .counts = ktb_preempt_count(),
+		       });
+	*hit = (struct ktb_hit) { ec, ring, sample, sample->raw, true };
+	return true;
+}
+
+/**
+ * ktb_event_begin_any - a hit happened: begin its record, whatever the case
  * @event: the event
  * @size: bytes of the raw data, common fields included
  *
- * Inline in the probe, in the tracepoint's context, any, preemption disabled
- * until ktb_event_end(). Here is what happens nearly always: a task hits, the
- * ring has room. The clock is read first, as long as there is little to be kept
- * over the call; all else is left to ktb_event_begin_slow(), which needs
- * nothing else of what was found out here. Counterpart of perf_trace_buf_alloc() and
- * perf_trace_buf_update().
+ * For what is not worth two versions. As ktb_event_begin() otherwise.
  *
  * Return: with the record, its raw data filled but for the event's own fields,
  * or with NULL: then the hit is accounted for.
  */
 static __always_inline struct ktb_hit
-ktb_event_begin(const struct ktb_event *event, unsigned int size)
+ktb_event_begin_any(struct ktb_event *event, unsigned int size)
 {
-	const unsigned int full = ALIGN(sizeof(struct ktb_sample) + size, sizeof(u64));
-	u64 time = ktime_get_mono_fast_ns();
-	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
-	unsigned int pc = ktb_preempt_count();
-	struct ktb_ring *ring = ec->ring;
-	void *record;
+	struct ktb_hit hit;
 
-	if (likely(ktb_context_usual(pc) && !(ktb_ring_busy(ring) & KTB_CONTEXT_TASK) &&
-		   full <= data_race(ring->limit) && !ktb_event_excluded(event) &&
-		   ktb_ring_reserve(ring, full, KTB_CONTEXT_TASK, &record))) {
-		struct ktb_sample *sample = record;
-
-		local_inc(&ec->hits);
-		ktb_sample_fill(sample, sample->raw, size, event, time, _RET_IP_);
-		ktb_entry_fill((void *)sample->raw, event,
-			       (struct ktb_trace_ctx) {
-				       .flags = irqs_disabled() * TRACE_FLAG_IRQS_OFF,
-				       .counts = pc,
-			       });
-		return (struct ktb_hit) { ec, ring, sample, sample->raw };
-	}
-
-	return ktb_event_begin_slow(event, size, _RET_IP_, time);
+	if (ktb_event_begin(event, size, &hit))
+		return hit;
+	if (!ktb_event_admit(event, 1))
+		return (struct ktb_hit) { };
+	return ktb_event_begin_slow(event, size, _RET_IP_, ktb_clock());
 }
 
 /**
  * ktb_event_count - the hit counts for more than one
- * @hit: from ktb_event_begin(), with a record or without
+ * @hit: the hit, with a record or without
  * @count: perf's event count, __perf_count() of the event
  */
 static __always_inline void ktb_event_count(struct ktb_hit hit, u64 count)
@@ -202,15 +231,15 @@ static __always_inline void ktb_event_count(struct ktb_hit hit, u64 count)
 
 /**
  * ktb_event_end - the record is complete
- * @hit: from ktb_event_begin(), with a record
+ * @hit: the hit, with a record
  *
  * Counterpart of perf_trace_buf_submit().
  */
 static __always_inline void ktb_event_end(struct ktb_hit hit)
 {
 	local_inc(&hit.ec->written);
-	if (likely(ktb_ring_busy(hit.ring) == KTB_CONTEXT_TASK))
-		ktb_ring_commit(hit.ring, KTB_CONTEXT_TASK);
+	if (hit.usual)
+		ktb_ring_commit_first(hit.ring, KTB_CONTEXT_TASK);
 	else
 		ktb_event_end_slow(hit.ring);
 }

@@ -282,39 +282,68 @@ static void __init __used __UNIQUE_ID(ktb_native_describe)(void)
 #undef __perf_task
 #define __perf_task(t)		(t)
 
+/*
+ * Each probe is there twice: in line, for the usual case, and out of line for
+ * all others. Neither keeps anything over the call of the other: the usual case
+ * saves no register on its way.
+ */
 #undef KTB_CLASS
 #define KTB_CLASS(class, proto, args, tstruct, assign)			\
+static __always_inline void						\
+ktb_assign_##class(struct trace_event_raw_##class *entry, int __data_size, \
+		   struct trace_event_data_offsets_##class __maybe_unused __data_offsets, \
+		   proto)						\
+{									\
+	ktb_zero_holes_##class(entry, __data_size);			\
+	tstruct								\
+	{ assign; }							\
+}									\
+									\
+static noinline notrace __maybe_unused void				\
+ktb_trace_slow_##class(void *__data, proto, unsigned long __ip)		\
+{									\
+	struct trace_event_data_offsets_##class __maybe_unused __data_offsets; \
+	struct ktb_event *__event = __data;				\
+	struct ktb_hit __hit;						\
+	u64 __count = 1;						\
+	int __data_size;						\
+									\
+	/* Sets __count too. */						\
+	__data_size = trace_event_get_offsets_##class(&__data_offsets, args); \
+									\
+	if (!ktb_event_admit(__event, __count))				\
+		return;							\
+	__hit = ktb_event_begin_slow(__event, __data_size +		\
+				     sizeof(struct trace_event_raw_##class), \
+				     __ip, ktb_clock());		\
+	if (__count != 1)						\
+		ktb_event_count(__hit, __count);			\
+	if (!__hit.sample)						\
+		return;							\
+	ktb_assign_##class(__hit.entry, __data_size, __data_offsets, args); \
+	ktb_event_end(__hit);						\
+}									\
+									\
 static notrace __maybe_unused void					\
 ktb_trace_##class(void *__data, proto)					\
 {									\
-	struct ktb_event *__event = __data;				\
 	struct trace_event_data_offsets_##class __maybe_unused __data_offsets; \
-	struct trace_event_raw_##class *entry;				\
+	struct ktb_event *__event = __data;				\
 	struct ktb_hit __hit;						\
 	u64 __count = 1;						\
 	int __data_size;						\
 									\
 	ktb_probe_guard();						\
 									\
-	/* Sets __count too. */						\
 	__data_size = trace_event_get_offsets_##class(&__data_offsets, args); \
-									\
-	/* Changes at any time; who disables waits for the last probe. */ \
-	if (unlikely(data_race(__event->mode)) &&			\
-	    !ktb_event_admit(__event, __count))				\
+	if (!ktb_event_begin(__event, __data_size +			\
+			     sizeof(struct trace_event_raw_##class), &__hit)) { \
+		ktb_trace_slow_##class(__data, args, _RET_IP_);		\
 		return;							\
-									\
-	__hit = ktb_event_begin(__event, sizeof(*entry) + __data_size);	\
+	}								\
 	if (__count != 1)						\
 		ktb_event_count(__hit, __count);			\
-	if (unlikely(!__hit.sample))					\
-		return;							\
-	entry = __hit.entry;						\
-									\
-	ktb_zero_holes_##class(entry, __data_size);			\
-	tstruct								\
-	{ assign; }							\
-									\
+	ktb_assign_##class(__hit.entry, __data_size, __data_offsets, args); \
 	ktb_event_end(__hit);						\
 }
 
