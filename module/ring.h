@@ -217,7 +217,7 @@ static __always_inline void ktb_ring_publish_outermost(struct ktb_ring *ring, u8
 static __always_inline void ktb_ring_publish(struct ktb_ring *ring, u8 context)
 {
 	if (unlikely(ktb_ring_busy(ring) != context))
-		data_race(ring->busy &= ~context);
+		WRITE_ONCE(ring->busy, ktb_ring_busy(ring) & ~context);
 	else
 		ktb_ring_publish_outermost(ring, context);
 }
@@ -263,7 +263,7 @@ static __always_inline bool ktb_ring_reserve(struct ktb_ring *ring, unsigned int
 	unsigned long offset;
 
 	barrier();
-	data_race(ring->busy |= context);
+	WRITE_ONCE(ring->busy, ktb_ring_busy(ring) | context);
 	barrier();
 	offset = local_read(&ring->head);
 	do {
@@ -298,7 +298,7 @@ static __always_inline bool ktb_ring_reserve_first(struct ktb_ring *ring, unsign
 	if (unlikely(offset + size - data_race(ring->tail) > ring->size))
 		return false;
 	barrier();
-	data_race(ring->busy = context);
+	WRITE_ONCE(ring->busy, context); /* what nests leaves publishing to us */
 	barrier();
 	if (unlikely(!local_try_cmpxchg(&ring->head, &offset, offset + size))) {
 		/* It left the publishing to us. */
@@ -343,7 +343,7 @@ static __always_inline bool ktb_ring_overwrite(struct ktb_ring *ring, unsigned i
 
 	if (READ_ONCE(ring->frozen))
 		return false;
-	data_race(ring->busy |= context);
+	WRITE_ONCE(ring->busy, ktb_ring_busy(ring) | context);
 	barrier();
 	offset = local_read(&ring->head);
 	do {

@@ -256,7 +256,7 @@ void model_yield(void)
 static void begin(unsigned long size, u64 position)
 {
 	const struct ktb_ring_config config = {
-		.size = size, .watermark = size / 2, .ops = &ops,
+		.size = size, .watermark = size / 2, .ops = &ops, .direct = true,
 		.flags = overwrites ? KTB_SESSION_OVERWRITE : 0,
 	};
 
