@@ -220,7 +220,8 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 		sample = record;
 		ktb_sample_fill(sample, record + raw, size, event, time, ip);
 		if (chain)
-			memcpy(&sample->raw_size, chain, ktb_callchain_size(chain));
+			memcpy(record + offsetof(struct ktb_sample, raw_size), chain,
+			       ktb_callchain_size(chain));
 		hit.sample = sample;
 		hit.entry = record + raw;
 	}
