@@ -106,13 +106,16 @@ static int ktb_event_set_target(struct ktb_event *event,
 static int ktb_event_set_cpus(struct ktb_event *event, const char *list,
 			      struct netlink_ext_ack *extack)
 {
+	int err;
+
 	if (!list)
 		return 0;
-	if (cpulist_parse(list, &event->cpus) || cpumask_empty(&event->cpus)) {
+	err = cpulist_parse(list, &event->cpus);
+	if ((err && err != -ERANGE) || (!err && cpumask_empty(&event->cpus))) {
 		NL_SET_ERR_MSG(extack, "cpus: must be a list of CPUs like 0-3,8");
 		return -EINVAL;
 	}
-	if (!cpumask_subset(&event->cpus, cpu_possible_mask)) {
+	if (err || !cpumask_subset(&event->cpus, cpu_possible_mask)) {
 		NL_SET_ERR_MSG(extack, "cpus: this machine has no such CPU");
 		return -EINVAL;
 	}
