@@ -15,6 +15,7 @@
 #include <linux/perf_event.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
+#include <linux/rcupdate.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/trace_events.h>
@@ -48,7 +49,7 @@ struct ktb_perf {
 
 static LIST_HEAD(ktb_perfs);	/* ktb_lock */
 
-/* How often a CPU went offline: what was there before counts no more. */
+/* How often a CPU came and went: what was there before counts no more. */
 static DEFINE_PER_CPU(unsigned int, ktb_incarnation);
 static enum cpuhp_state ktb_perf_cpu_state;
 
@@ -98,12 +99,18 @@ static void ktb_perf_counter_release(struct ktb_perf_counter *counter)
 	counter->event = NULL;
 }
 
+/*
+ * With the last counter of a tracepoint perf waits for its probes to return; of a
+ * thousand events that is not to take a minute.
+ */
 static void ktb_perf_release(struct ktb_perf *perf)
 {
 	unsigned int i;
 
+	rcu_expedite_gp();
 	for (i = 0; i < perf->nr; i++)
 		ktb_perf_counter_release(&perf->counter[i]);
+	rcu_unexpedite_gp();
 }
 
 /*
@@ -176,6 +183,8 @@ static void ktb_perf_refuse(struct netlink_ext_ack *extack, int err)
 		NL_SET_ERR_MSG(extack, "perf-attr: this event cannot be sampled");
 	else if (err == -ENOSPC || err == -EBUSY)
 		NL_SET_ERR_MSG(extack, "perf-attr: no counter or breakpoint is free");
+	else if (err == -EPERM)
+		NL_SET_ERR_MSG(extack, "perf lets nobody sample this event");
 	else if (err == -ENOMEM)
 		NL_SET_ERR_MSG(extack, "out of memory");
 	else
@@ -247,8 +256,13 @@ static void ktb_perf_follow_cpus(struct work_struct *work)
 
 static DECLARE_WORK(ktb_perf_cpu_work, ktb_perf_follow_cpus);
 
+/*
+ * Counted here too: a counter that was made while the CPU was already on its way
+ * out, but still online, is as dead as those before.
+ */
 static int ktb_perf_cpu_online(unsigned int cpu)
 {
+	per_cpu(ktb_incarnation, cpu)++;
 	schedule_work(&ktb_perf_cpu_work);
 	return 0;
 }
