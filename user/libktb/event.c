@@ -68,6 +68,24 @@ static int parse_cpu_ledger(struct nlattr *nest, struct ktb_event_info *event)
 	return 0;
 }
 
+static int parse_target(const struct nlattr *attr, uint32_t **all, unsigned int *nr)
+{
+	uint32_t *more = ktb_array_more(*all, *nr, sizeof(*more));
+
+	if (!more)
+		return -ENOMEM;
+	*all = more;
+	more[(*nr)++] = ktb_attr_uint(attr);
+	return 0;
+}
+
+static int parse_cpus(const struct nlattr *attr, struct ktb_event_info *event)
+{
+	free(event->cpus);
+	event->cpus = strndup(nla_data(attr), nla_len(attr));
+	return event->cpus ? 0 : -ENOMEM;
+}
+
 static int parse_attr(struct nlattr *attr, struct ktb_event_info *event)
 {
 	switch (nla_type(attr)) {
@@ -93,8 +111,14 @@ static int parse_attr(struct nlattr *attr, struct ktb_event_info *event)
 		event->period = ktb_attr_uint(attr);
 		break;
 	case KTB_A_EVENT_PID:
-		event->pid = ktb_attr_uint(attr);
+		return parse_target(attr, &event->pids, &event->nr_pids);
+	case KTB_A_EVENT_TID:
+		return parse_target(attr, &event->tids, &event->nr_tids);
+	case KTB_A_EVENT_INHERIT:
+		event->inherit = true;
 		break;
+	case KTB_A_EVENT_CPUS:
+		return parse_cpus(attr, event);
 	case KTB_A_EVENT_LEDGER:
 		parse_ledger(attr, &event->ledger);
 		break;
@@ -131,14 +155,48 @@ static int parse_next(struct nlattr *head, int len, void *arg)
 	return parse_one(head, len, &all[list->nr++]);
 }
 
-static void put_options(struct nl_msg *msg, const struct ktb_event_options *options)
+void ktb_event_info_copy(struct ktb_event_info *to, const struct ktb_event_info *from)
 {
+	*to = *from;
+	to->pids = NULL;
+	to->tids = NULL;
+	to->cpus = NULL;
+	to->cpu_ledgers = NULL;
+	to->nr_pids = 0;
+	to->nr_tids = 0;
+	to->nr_cpu_ledgers = 0;
+}
+
+static void event_info_free(struct ktb_event_info *event)
+{
+	free(event->pids);
+	free(event->tids);
+	free(event->cpus);
+	free(event->cpu_ledgers);
+}
+
+/* Returns 0, or an error of libnl's if the request gets too long. */
+static int put_options(struct nl_msg *msg, const struct ktb_event_options *options)
+{
+	int err = 0;
+
 	if (options->period)
-		nla_put_u64(msg, KTB_A_EVENT_PERIOD, options->period);
-	if (options->pid)
-		nla_put_u32(msg, KTB_A_EVENT_PID, options->pid);
+		err = nla_put_u64(msg, KTB_A_EVENT_PERIOD, options->period);
+	for (unsigned int i = 0; i < options->nr_pids; i++)
+		err = err ?: nla_put_u32(msg, KTB_A_EVENT_PID, options->pids[i]);
+	for (unsigned int i = 0; i < options->nr_tids; i++)
+		err = err ?: nla_put_u32(msg, KTB_A_EVENT_TID, options->tids[i]);
+	if (options->inherit)
+		err = err ?: nla_put_flag(msg, KTB_A_EVENT_INHERIT);
+	if (options->cpus)
+		err = err ?: nla_put_string(msg, KTB_A_EVENT_CPUS, options->cpus);
+	if (options->attr)
+		err = err   ?:
+			      nla_put(msg, KTB_A_EVENT_PERF_ATTR, options->attr->size,
+				      options->attr);
 	if (options->disabled)
-		nla_put_u8(msg, KTB_A_EVENT_ENABLED, 0);
+		err = err ?: nla_put_u8(msg, KTB_A_EVENT_ENABLED, 0);
+	return err;
 }
 
 int ktb_event_attach(struct ktb_conn *conn, uint32_t session, const char *name,
@@ -160,11 +218,15 @@ int ktb_event_attach(struct ktb_conn *conn, uint32_t session, const char *name,
 		return err;
 	nla_put_u32(msg, KTB_A_EVENT_SESSION_ID, session);
 	nla_put_string(msg, KTB_A_EVENT_NAME, name);
-	if (options)
-		put_options(msg, options);
+	if (options && put_options(msg, options)) {
+		nlmsg_free(msg);
+		return ktb_conn_fail(conn, -E2BIG,
+				     "more processes, threads or CPUs than one event can name");
+	}
 	err = ktb_request_send(conn, msg, &parse);
 	if (!err && event)
-		*event = made;
+		ktb_event_info_copy(event, &made);
+	event_info_free(&made);
 	return err;
 }
 
@@ -181,11 +243,9 @@ int ktb_event_detach(struct ktb_conn *conn, uint32_t session, uint64_t event,
 	nla_put_u32(msg, KTB_A_EVENT_SESSION_ID, session);
 	nla_put_u64(msg, KTB_A_EVENT_ID, event);
 	err = ktb_request_send(conn, msg, &parse);
-	free(gone.cpu_ledgers);
-	gone.cpu_ledgers = NULL;
-	gone.nr_cpu_ledgers = 0;
 	if (!err && last)
-		*last = gone;
+		ktb_event_info_copy(last, &gone);
+	event_info_free(&gone);
 	return err;
 }
 
@@ -235,6 +295,6 @@ int ktb_event_list(struct ktb_conn *conn, uint32_t session, bool per_cpu,
 void ktb_event_list_free(struct ktb_event_info *list, int nr)
 {
 	for (int i = 0; i < nr; i++)
-		free(list[i].cpu_ledgers);
+		event_info_free(&list[i]);
 	free(list);
 }

@@ -86,6 +86,7 @@ struct ktb_reader {
 	int fd;
 	int cpu;
 	bool overwrite; /* the session is to be one */
+	bool exclude_self;
 	unsigned int nr_rings;
 	struct ktb_ring **rings;
 	char error[KTB_ERROR_LEN];

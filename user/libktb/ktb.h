@@ -93,11 +93,13 @@ const char *ktb_conn_error_attr(const struct ktb_conn *conn);
  * @ring_size: bytes of records per CPU, 0 for the module's default
  * @flags: KTB_SESSION_* mask
  * @watermark: unread bytes at which a sleeping reader is woken, 0 for at once
+ * @max_stack: longest callchain of a record in frames, 0 for records without
  */
 struct ktb_session_options {
 	uint64_t ring_size;
 	uint32_t flags;
 	uint32_t watermark;
+	uint32_t max_stack;
 };
 
 /**
@@ -143,6 +145,7 @@ struct ktb_ring_info {
  * @nr_events: number of attached events
  * @ring_size: bytes of record data per CPU
  * @sample_type: PERF_SAMPLE_* mask of the records
+ * @max_stack: longest callchain of a record in frames, 0 if they have none
  * @nr_readers: entries in @readers
  * @nr_rings: entries in @rings
  * @readers: who reads the session
@@ -158,6 +161,7 @@ struct ktb_session_info {
 	uint32_t nr_events;
 	uint64_t ring_size;
 	uint64_t sample_type;
+	uint32_t max_stack;
 	unsigned int nr_readers;
 	unsigned int nr_rings;
 	struct ktb_reader_info *readers;
@@ -169,12 +173,13 @@ struct ktb_session_info {
  * @conn: the connection; it owns the session unless that is persistent
  * @name: name of the session, at most KTRACE_BRIDGE_NAME_LEN bytes
  * @options: options, NULL for the module's defaults
- * @session: filled with id, name, flags, ring_size and sample_type; nothing to
- *	free; may be NULL
+ * @session: filled with id, name, flags, ring_size, sample_type and max_stack;
+ *	nothing to free; may be NULL
  *
  * Return: 0, or
  * * -EEXIST: a session of that name exists
- * * -EINVAL: a bad name, flag or size
+ * * -EINVAL: a bad name, flag, size or stack depth
+ * * -ENOSPC: there are as many sessions as there can be
  * * -ENOMEM: no memory for the rings
  * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
  */
@@ -286,12 +291,27 @@ struct ktb_ledger {
 /**
  * struct ktb_event_options - how to attach an event
  * @period: every period-th hit makes a record, 0 for every hit
- * @pid: only hits of this thread, 0 for all
+ * @pids: only hits of these processes, all threads they have
+ * @nr_pids: entries in @pids, 0 for no such limit
+ * @tids: only hits of these threads; @pids or @tids, not both
+ * @nr_tids: entries in @tids, 0 for no such limit
+ * @inherit: with @pids or @tids, take in threads and children they make later
+ * @cpus: only hits on these CPUs, such as "0-3,8"; NULL for all
+ * @attr: the perf event that fires, the event's name then being only a name;
+ *	NULL for the tracepoint of that name
  * @disabled: attach it disabled
+ *
+ * Numbers of processes and threads are those of the caller's pid namespace.
  */
 struct ktb_event_options {
 	uint64_t period;
-	uint32_t pid;
+	const uint32_t *pids;
+	unsigned int nr_pids;
+	const uint32_t *tids;
+	unsigned int nr_tids;
+	bool inherit;
+	const char *cpus;
+	const struct perf_event_attr *attr;
 	bool disabled;
 };
 
@@ -304,7 +324,12 @@ struct ktb_event_options {
  * @path: how hits reach the ring, enum ktb_path
  * @enabled: whether it writes records
  * @period: every period-th hit makes a record
- * @pid: the only thread it follows, 0 for all
+ * @nr_pids: entries in @pids
+ * @nr_tids: entries in @tids
+ * @pids: the processes it is limited to
+ * @tids: the threads it is limited to
+ * @inherit: whether threads and children made later are taken in
+ * @cpus: the CPUs it is limited to, such as "0-3,8"; NULL for none
  * @ledger: sum over all CPUs
  * @nr_cpu_ledgers: entries in @cpu_ledgers
  * @cpu_ledgers: one per CPU that had a hit, when asked for
@@ -317,7 +342,12 @@ struct ktb_event_info {
 	uint32_t path;
 	bool enabled;
 	uint64_t period;
-	uint32_t pid;
+	unsigned int nr_pids;
+	unsigned int nr_tids;
+	uint32_t *pids;
+	uint32_t *tids;
+	bool inherit;
+	char *cpus;
 	struct ktb_ledger ledger;
 	unsigned int nr_cpu_ledgers;
 	struct ktb_ledger *cpu_ledgers;
@@ -335,7 +365,11 @@ struct ktb_event_info {
  * Return: 0, or
  * * -ENOENT: no such session or event
  * * -EEXIST: the event is attached to the session
- * * -EINVAL: a bad name or option
+ * * -EINVAL: a bad name or option, or CPUs that cannot be
+ * * -ESRCH: a process or thread is gone
+ * * -E2BIG: more processes, threads or CPUs than a request has room for
+ * * -ENOSPC: the session has as many events as it can have
+ * * -EOPNOTSUPP: the event cannot be attached
  * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
  * * -ENOMEM: out of memory
  */
@@ -384,6 +418,13 @@ int ktb_event_set_enabled(struct ktb_conn *conn, uint32_t session, uint64_t even
  */
 int ktb_event_list(struct ktb_conn *conn, uint32_t session, bool per_cpu,
 		   struct ktb_event_info **list);
+
+/**
+ * ktb_event_info_copy() - copy a description without what it points to
+ * @to: filled, with no limits and no CPU's ledger; nothing to free
+ * @from: the description
+ */
+void ktb_event_info_copy(struct ktb_event_info *to, const struct ktb_event_info *from);
 
 /**
  * ktb_event_list_free() - free an array of descriptions
@@ -519,6 +560,15 @@ void ktb_reader_free(struct ktb_reader *reader);
  * * -ENOMEM: out of memory
  */
 int ktb_reader_open(struct ktb_reader *reader, uint32_t session, int cpu);
+
+/**
+ * ktb_reader_exclude_self() - leave out the hits of this process
+ * @reader: the reader, not open yet
+ *
+ * A reader of what it causes itself never comes to an end. While it is open,
+ * hits of its process, all threads of it, are in the ledger as filtered.
+ */
+void ktb_reader_exclude_self(struct ktb_reader *reader);
 
 /**
  * ktb_reader_error() - what the last failed call on the reader found wrong

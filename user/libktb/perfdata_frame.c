@@ -121,11 +121,8 @@ static int copy_events(struct ktb_perfdata *file, const struct ktb_event_info *e
 
 	if (!copy)
 		return ktb_perfdata_fail(file, -ENOMEM, "out of memory");
-	for (unsigned int i = 0; i < nr; i++) {
-		copy[i] = events[i];
-		copy[i].cpu_ledgers = NULL;
-		copy[i].nr_cpu_ledgers = 0;
-	}
+	for (unsigned int i = 0; i < nr; i++)
+		ktb_event_info_copy(&copy[i], &events[i]);
 	free(file->events);
 	file->events = copy;
 	file->nr_events = nr;

@@ -22,6 +22,11 @@ struct ktb_reader *ktb_reader_new(void)
 	return reader;
 }
 
+void ktb_reader_exclude_self(struct ktb_reader *reader)
+{
+	reader->exclude_self = true;
+}
+
 static void reader_close(struct ktb_reader *reader)
 {
 	for (unsigned int i = 0; i < reader->nr_rings; i++) {
@@ -120,7 +125,11 @@ static int open_device(struct ktb_reader *reader)
 
 static int bind_session(struct ktb_reader *reader, uint32_t session, int cpu)
 {
-	struct ktb_bind bind = { .session = session, .cpu = cpu };
+	struct ktb_bind bind = {
+		.session = session,
+		.cpu = cpu,
+		.flags = reader->exclude_self ? KTB_BIND_EXCLUDE_SELF : 0,
+	};
 	int err;
 
 	reader->cpu = cpu;

@@ -157,9 +157,8 @@ static int fail_refused(struct ktb_conn *conn, const struct exchange *x)
 		return ktb_conn_fail(conn, x->err, "%s is missing", attr);
 	if (x->err == -EPERM && !*text)
 		text = "needs CAP_PERFMON or CAP_SYS_ADMIN";
-	if (x->err == -EPERM)
-		return ktb_conn_fail(conn, x->err, "no permission: %s%s", text,
-				     strstr(text, "CAP_") ? " (run it as root)" : "");
+	if (x->err == -EPERM && strstr(text, "CAP_"))
+		return ktb_conn_fail(conn, x->err, "no permission: %s (run it as root)", text);
 	if (!*text)
 		text = strerror(-x->err);
 	if (attr && !strstr(text, attr))

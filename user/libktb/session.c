@@ -107,6 +107,9 @@ static int parse_attr(struct nlattr *attr, struct ktb_session_info *session)
 	case KTB_A_SESSION_SAMPLE_TYPE:
 		session->sample_type = ktb_attr_uint(attr);
 		break;
+	case KTB_A_SESSION_MAX_STACK:
+		session->max_stack = ktb_attr_uint(attr);
+		break;
 	case KTB_A_SESSION_EVENTS:
 		session->nr_events = ktb_attr_uint(attr);
 		break;
@@ -167,6 +170,8 @@ static void put_options(struct nl_msg *msg, const struct ktb_session_options *op
 		nla_put_u64(msg, KTB_A_SESSION_RING_SIZE, options->ring_size);
 	if (options->watermark)
 		nla_put_u32(msg, KTB_A_SESSION_WATERMARK, options->watermark);
+	if (options->max_stack)
+		nla_put_u32(msg, KTB_A_SESSION_MAX_STACK, options->max_stack);
 }
 
 int ktb_session_new(struct ktb_conn *conn, const char *name,
