@@ -13,8 +13,8 @@ static int compare(const void *a, const void *b)
 	const struct catalog_event *x = a, *y = b;
 	int order = strcmp(x->name, y->name);
 
-	/* Of two of a name, the one with a path comes first, and stays. */
-	return order ? order : (int)y->path - (int)x->path;
+	/* Of two of a name the module's own comes first, and stays. */
+	return order ? order : (int)x->path - (int)y->path;
 }
 
 static int add(struct catalog *catalog, char *name, uint32_t path, int type)
@@ -29,7 +29,11 @@ static int add(struct catalog *catalog, char *name, uint32_t path, int type)
 		return -1;
 	}
 	catalog->events = events;
-	events[catalog->nr++] = (struct catalog_event){ name, path, type };
+	events[catalog->nr++] = (struct catalog_event){
+		.name = name,
+		.path = path,
+		.type = type,
+	};
 	return 0;
 }
 
@@ -48,13 +52,28 @@ static int add_sources(struct ktb_conn *conn, struct catalog *catalog)
 	return err ? fail("out of memory") : 0;
 }
 
-static int add_system(struct catalog *catalog, const char *system)
+/* "system:event" a line: what can be enabled in tracefs, perf can attach. */
+static int add_available(struct catalog *catalog)
 {
-	char **events = tracefs_system_events(NULL, system), *name;
+	char *text = tracefs_instance_file_read(NULL, "available_events", NULL);
+	char *rest = text, *line;
+	int err = 0;
+
+	while (!err && (line = strsep(&rest, "\n")))
+		if (*line)
+			err = add(catalog, strdup(line), KTB_PATH_PERF, 0);
+	free(text);
+	return err;
+}
+
+/* ftrace's own records, which have formats and no tracepoint. */
+static int add_ftrace(struct catalog *catalog)
+{
+	char **events = tracefs_system_events(NULL, "ftrace"), *name;
 	int err = 0;
 
 	for (char **event = events; event && *event && !err; event++)
-		err = asprintf(&name, "%s:%s", system, *event) < 0 ? -1 : add(catalog, name, 0, 0);
+		err = asprintf(&name, "ftrace:%s", *event) < 0 ? -1 : add(catalog, name, 0, 0);
 	tracefs_list_free(events);
 	return err;
 }
@@ -62,12 +81,10 @@ static int add_system(struct catalog *catalog, const char *system)
 /* Without tracefs the module's own events are all there is. */
 static int add_tracefs(struct catalog *catalog)
 {
-	char **systems = tracefs_event_systems(NULL);
-	int err = 0;
+	int err = add_available(catalog);
 
-	for (char **system = systems; system && *system && !err; system++)
-		err = add_system(catalog, *system);
-	tracefs_list_free(systems);
+	if (!err)
+		err = add_ftrace(catalog);
 	return err ? fail("out of memory") : 0;
 }
 
@@ -141,6 +158,9 @@ int catalog_type(struct catalog_event *event)
 	}
 	if (text && atoi(text) > 0)
 		event->type = atoi(text);
+	/* What perf cannot attach either has no id. */
+	if (event->type < 0 && event->path == KTB_PATH_PERF)
+		event->path = 0;
 	free(text);
 	free(system);
 	return event->type;

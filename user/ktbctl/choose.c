@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Events named on a command line, in full or by patterns, and attaching them. */
-#include <errno.h>
+/* Events named on a command line, in full or by patterns, less those of '!' patterns. */
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,31 +7,46 @@
 
 #include "ktbctl.h"
 
-static int add_item(struct choice *choice, const char *name, bool named)
+static int add_item(struct choice *choice, struct catalog_event *event, bool named)
 {
 	struct choice_item *items;
 
-	for (unsigned int i = 0; i < choice->nr; i++) {
-		if (strcmp(choice->items[i].name, name))
-			continue;
-		choice->items[i].named |= named;
-		return EXIT_DONE;
+	if (!event->chosen) {
+		items = reallocarray(choice->items, choice->nr + 1, sizeof(*items));
+		if (!items)
+			return fail("out of memory");
+		choice->items = items;
+		items[choice->nr] = (struct choice_item){ .name = event->name };
+		event->chosen = ++choice->nr;
 	}
-	items = reallocarray(choice->items, choice->nr + 1, sizeof(*items));
-	if (!items)
-		return fail("out of memory");
-	choice->items = items;
-	items[choice->nr++] = (struct choice_item){ .name = name, .named = named };
+	if (named && !choice->items[event->chosen - 1].named) {
+		choice->items[event->chosen - 1].named = true;
+		choice->nr_named++;
+	}
 	return EXIT_DONE;
+}
+
+static bool has_system(const struct catalog *catalog, const char *system, size_t len)
+{
+	for (unsigned int i = 0; i < catalog->nr; i++)
+		if (!strncmp(catalog->events[i].name, system, len) &&
+		    catalog->events[i].name[len] == ':')
+			return true;
+	return false;
 }
 
 static int fail_unknown(const struct choice *choice, const char *name)
 {
 	const char *near[3];
 	char names[512] = "";
-	unsigned int nr = suggest(&choice->catalog, name, near, 3);
-	size_t len = 0;
+	size_t len = 0, system = strcspn(name, ":");
+	unsigned int nr;
 
+	/* "sched" or "sched:" */
+	if (system && strlen(name) <= system + 1 && has_system(&choice->catalog, name, system))
+		return fail("'%s' names no event; '%.*s:*' is all events of %.*s", name,
+			    (int)system, name, (int)system, name);
+	nr = suggest(&choice->catalog, name, near, 3);
 	for (unsigned int i = 0; i < nr && len < sizeof(names); i++)
 		len += snprintf(names + len, sizeof(names) - len, "%s%s", i ? ", " : "", near[i]);
 	if (nr)
@@ -49,83 +63,81 @@ static int add_glob(struct choice *choice, const char *glob)
 	for (unsigned int i = 0; i < catalog->nr && !err; i++) {
 		if (fnmatch(glob, catalog->events[i].name, 0))
 			continue;
-		err = add_item(choice, catalog->events[i].name, false);
+		err = add_item(choice, &catalog->events[i], false);
 		nr++;
 	}
 	return nr ? err : fail("no event matches '%s'; 'ktbctl list' shows those there are", glob);
 }
 
-/* Take in a name or a pattern. Returns an exit status, the reason told. */
-int choice_add(struct choice *choice, const char *name)
+static int add_exclude(struct choice *choice, const char *pattern)
 {
-	const struct catalog_event *event;
+	char **excludes =
+		reallocarray(choice->excludes, choice->nr_excludes + 1, sizeof(*excludes));
+	char *copy = strdup(pattern);
 
-	if (is_glob(name))
-		return add_glob(choice, name);
-	event = catalog_find(&choice->catalog, name);
-	return event ? add_item(choice, event->name, true) : fail_unknown(choice, name);
-}
-
-static int attach_item(struct ktb_conn *conn, const struct ktb_session_info *session,
-		       const struct ktb_event_options *options, struct choice_item *item)
-{
-	int err = ktb_event_attach(conn, session->id, item->name, options, &item->event);
-	const char *reason = ktb_conn_error(conn);
-
-	if (!err) {
-		item->attached = true;
-		return EXIT_DONE;
+	if (excludes)
+		choice->excludes = excludes;
+	if (!excludes || !copy) {
+		free(copy);
+		return fail("out of memory");
 	}
-	if (item->named && err == -EEXIST)
-		return fail("%s is attached to session '%s' already", item->name, session->name);
-	if (item->named)
-		return fail("cannot attach %s: %s", item->name, reason);
-	item->reason = strdup(reason);
+	excludes[choice->nr_excludes++] = copy;
 	return EXIT_DONE;
 }
 
-/*
- * Attach what was chosen: all that was named in full, and of patterns what can
- * be, at least one in all. Returns an exit status, the reason told.
- */
-int choice_attach(struct choice *choice, struct ktb_conn *conn,
-		  const struct ktb_session_info *session, const struct ktb_event_options *options)
+/* Take in a name, a pattern, or "!" and either. Returns an exit status, the reason told. */
+int choice_add(struct choice *choice, const char *name)
 {
-	unsigned int nr = 0;
-	int err = EXIT_DONE;
+	struct catalog_event *event;
 
-	for (unsigned int i = 0; i < choice->nr && !err; i++) {
-		err = attach_item(conn, session, options, &choice->items[i]);
-		nr += choice->items[i].attached;
-	}
-	if (err || nr)
-		return err;
-	return fail("none of the %u events could be attached; %s: %s", choice->nr,
-		    choice->items[0].name, choice->items[0].reason);
+	if (*name == '!')
+		return add_exclude(choice, name + 1);
+	if (is_glob(name))
+		return add_glob(choice, name);
+	event = catalog_find(&choice->catalog, name);
+	return event ? add_item(choice, event, true) : fail_unknown(choice, name);
 }
 
-/* Tell of the first few of a pattern's events that could not be attached. */
-void choice_note_skipped(const struct choice *choice)
+/* An event that is asked for and excluded is excluded. */
+static int exclude(struct choice *choice, const char *pattern)
 {
-	const unsigned int shown = 5;
-	unsigned int skipped = 0;
+	unsigned int nr = 0;
 
 	for (unsigned int i = 0; i < choice->nr; i++) {
-		const struct choice_item *item = &choice->items[i];
+		struct choice_item *item = &choice->items[i];
 
-		if (!item->attached && skipped++ < shown)
-			note("skipped %s: %s", item->name, item->reason);
+		if (fnmatch(pattern, item->name, 0))
+			continue;
+		choice->nr_named -= item->named && !item->excluded;
+		item->excluded = true;
+		nr++;
 	}
-	if (skipped > shown)
-		note("skipped %u more ('ktbctl list' shows which events can be attached)",
-		     skipped - shown);
+	return nr ? EXIT_DONE : fail("'!%s' excludes nothing that is asked for", pattern);
+}
+
+/* No more names follow. Returns an exit status, the reason told. */
+int choice_end(struct choice *choice)
+{
+	unsigned int left = 0;
+	int err = EXIT_DONE;
+
+	if (!choice->nr)
+		return fail("'!' excludes from the events that other names and patterns ask for");
+	for (unsigned int i = 0; i < choice->nr_excludes && !err; i++)
+		err = exclude(choice, choice->excludes[i]);
+	for (unsigned int i = 0; i < choice->nr && !err; i++)
+		left += !choice->items[i].excluded;
+	return err || left ? err : fail("of the events asked for all are excluded");
 }
 
 void choice_free(struct choice *choice)
 {
 	for (unsigned int i = 0; i < choice->nr; i++)
 		free(choice->items[i].reason);
+	for (unsigned int i = 0; i < choice->nr_excludes; i++)
+		free(choice->excludes[i]);
 	free(choice->items);
+	free(choice->excludes);
 	catalog_free(&choice->catalog);
 	memset(choice, 0, sizeof(*choice));
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ktbctl detach: detach events, or a session with all of them. */
-#include <fnmatch.h>
+#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ktbctl.h"
@@ -22,87 +21,72 @@ struct detach {
 	const struct context *context;
 	struct ktb_conn *conn;
 	const char *name; /* of the session */
-	struct ktb_session_info session;
-	struct ktb_event_info *events; /* the session's */
-	int nr;
-	bool *chosen; /* which of them */
-	bool all; /* and the session */
+	struct selection selection;
+	bool removed; /* the session */
+	int width; /* of the table */
+	bool headed; /* the table has begun */
 	struct json_object *done;
 };
-
-static int choose(struct detach *detach, const char *pattern)
-{
-	bool found = false;
-
-	for (int i = 0; i < detach->nr; i++) {
-		if (fnmatch(pattern, detach->events[i].name, 0))
-			continue;
-		detach->chosen[i] = true;
-		found = true;
-	}
-	if (found)
-		return EXIT_DONE;
-	return fail("session '%s' has no event '%s'; 'ktbctl status' shows what it has",
-		    detach->name, pattern);
-}
 
 static void report(struct detach *detach, const struct ktb_event_info *event)
 {
 	struct json_object *object;
 
-	if (!detach->context->json) {
-		print_ledger(ledger_width(detach->events, detach->nr), event->name,
-			     path_text(event->path), &event->ledger);
+	if (detach->context->json) {
+		object = json_event(event);
+		json_object_object_add(object, "ledger", json_ledger(&event->ledger));
+		json_object_array_add(detach->done, object);
 		return;
 	}
-	object = json_event(event);
-	json_object_object_add(object, "ledger", json_ledger(&event->ledger));
-	json_object_array_add(detach->done, object);
+	if (!detach->headed)
+		print_ledger_head(detach->width);
+	detach->headed = true;
+	print_ledger(detach->width, event->name, path_text(event->path), &event->ledger);
 }
 
 static int detach_chosen(struct detach *detach)
 {
+	const struct selection *selection = &detach->selection;
 	struct ktb_event_info last;
-	bool head = !detach->context->json;
 
-	for (int i = 0; i < detach->nr; i++) {
-		if (!detach->chosen[i])
+	for (int i = 0; i < selection->nr; i++) {
+		if (!selection->chosen[i])
 			continue;
-		if (ktb_event_detach(detach->conn, detach->session.id, detach->events[i].id, &last))
-			return fail("cannot detach %s: %s", detach->events[i].name,
+		if (ktb_event_detach(detach->conn, selection->session.id, selection->events[i].id,
+				     &last))
+			return fail("cannot detach %s: %s", selection->events[i].name,
 				    ktb_conn_error(detach->conn));
-		if (head)
-			print_ledger_head(ledger_width(detach->events, detach->nr));
-		head = false;
 		report(detach, &last);
 	}
 	return EXIT_DONE;
 }
 
-static int remove_session(struct detach *detach)
+/*
+ * The session goes with all of its events, which is one wait for probes under
+ * way, not one for each. Disabled before, its ledgers stand still.
+ */
+static int detach_session(struct detach *detach)
 {
-	if (ktb_session_del(detach->conn, detach->session.id))
+	uint32_t id = detach->selection.session.id;
+	struct ktb_event_info *events;
+	int nr;
+
+	if (ktb_session_set_enabled(detach->conn, id, false))
+		return fail("%s", ktb_conn_error(detach->conn));
+	nr = ktb_event_list(detach->conn, id, false, &events);
+	if (nr < 0)
+		return fail("%s", ktb_conn_error(detach->conn));
+	detach->width = ledger_width(events, nr);
+	for (int i = 0; i < nr; i++)
+		report(detach, &events[i]);
+	ktb_event_list_free(events, nr);
+	if (ktb_session_del(detach->conn, id))
 		return fail("cannot remove session '%s': %s", detach->name,
 			    ktb_conn_error(detach->conn));
+	detach->removed = true;
 	if (!detach->context->json)
 		printf("session '%s' removed\n", detach->name);
 	return EXIT_DONE;
-}
-
-static int detach_all(struct detach *detach, int argc, char **argv)
-{
-	int err = EXIT_DONE;
-
-	detach->all = optind == argc;
-	for (int i = optind; i < argc && !err; i++)
-		err = choose(detach, argv[i]);
-	for (int i = 0; i < detach->nr && detach->all; i++)
-		detach->chosen[i] = true;
-	if (!err)
-		err = detach_chosen(detach);
-	if (!err && detach->all)
-		err = remove_session(detach);
-	return err;
 }
 
 static int finish(struct detach *detach, int err)
@@ -113,31 +97,23 @@ static int finish(struct detach *detach, int err)
 		return err ? err : output_flush();
 	object = json_object_new_object();
 	json_object_object_add(object, "session", json_text(detach->name, strlen(detach->name)));
-	json_object_object_add(object, "removed", json_object_new_boolean(!err && detach->all));
-	json_object_object_add(object, "detached", detach->done);
-	detach->done = NULL;
+	json_object_object_add(object, "removed", json_object_new_boolean(detach->removed));
+	json_object_object_add(object, "detached", json_object_get(detach->done));
 	return err | output_json(object);
 }
 
-static int run_found(struct detach *detach, int argc, char **argv)
+static int run_connected(struct detach *detach, char **patterns)
 {
-	int err;
+	int err = selection_make(&detach->selection, detach->conn, detach->name, patterns);
 
-	ktb_session_info_clear(&detach->session);
-	detach->nr = ktb_event_list(detach->conn, detach->session.id, false, &detach->events);
-	if (detach->nr < 0)
-		return fail("%s", ktb_conn_error(detach->conn));
-	detach->chosen = calloc(detach->nr + 1, sizeof(*detach->chosen));
-	detach->done = json_object_new_array();
-	if (detach->chosen && detach->done) {
-		err = detach_all(detach, argc, argv);
+	if (!err) {
+		detach->done = json_object_new_array();
+		detach->width = ledger_width(detach->selection.events, detach->selection.nr);
+		err = *patterns ? detach_chosen(detach) : detach_session(detach);
 		err = finish(detach, err);
-	} else {
-		err = fail("out of memory");
+		json_object_put(detach->done);
 	}
-	json_object_put(detach->done);
-	free(detach->chosen);
-	ktb_event_list_free(detach->events, detach->nr);
+	selection_free(&detach->selection);
 	return err;
 }
 
@@ -168,9 +144,7 @@ static int run_detach(struct context *context, int argc, char **argv)
 	detach.conn = connect_module();
 	if (!detach.conn)
 		return EXIT_FAILED;
-	err = find_session(detach.conn, detach.name, &detach.session);
-	if (!err)
-		err = run_found(&detach, argc, argv);
+	err = run_connected(&detach, argv + optind);
 	ktb_conn_free(detach.conn);
 	return err;
 }

@@ -11,9 +11,9 @@ static const char help_list[] =
 	"usage: ktbctl list [GLOB] [--json]\n"
 	"\n"
 	"List events: name, tracepoint id, and the path on which their hits reach a\n"
-	"ring. Path 'native' is the module's own probe; 'none' means that this version\n"
-	"of the module cannot attach the event. An id of '-' means that the running\n"
-	"kernel lacks the event.\n"
+	"ring. Path 'native' is the module's own probe, 'perf' a counter of the kernel's\n"
+	"perf with the module behind it; 'none' means that the event cannot be attached.\n"
+	"An id of '-' means that there is none.\n"
 	"\n"
 	"  GLOB    events to list, such as 'sched:*'; all if not given\n"
 	"  --json  print JSON\n";

@@ -13,7 +13,8 @@
 #define DEFAULT_INTERVAL_MS 50
 
 static const char help_read[] =
-	"usage: ktbctl read [-s SESSION] [-n N] [-t SECONDS] [-C CPU] [-i MS] [--json]\n"
+	"usage: ktbctl read [-s SESSION] [-n N] [-t SECONDS] [-C CPU] [-i MS] [--self]\n"
+	"                   [--json]\n"
 	"\n"
 	"Print a session's records, decoded, in the order of time across CPUs, as they\n"
 	"come; first those already there. What has been read is gone from the ring. It\n"
@@ -26,6 +27,7 @@ static const char help_read[] =
 	"  -C, --cpu CPU        records of one CPU only\n"
 	"  -i, --interval MS    look at the rings at most once in that time (50), since\n"
 	"                       waking up and printing can itself be what is traced\n"
+	"      --self           hits of this command itself too\n"
 	"      --json           print a JSON object per line\n"
 	"\n"
 	"A line is: name and number of the thread, [CPU], seconds since boot, event, and\n"
@@ -35,6 +37,11 @@ struct options {
 	const char *session;
 	struct follow_limits limits;
 	int cpu;
+	bool self;
+};
+
+enum {
+	OPTION_SELF = 256,
 };
 
 static int open_reader(struct follow *follow, const struct options *options)
@@ -48,6 +55,8 @@ static int open_reader(struct follow *follow, const struct options *options)
 	err = refuse_overwrite(&session);
 	if (err)
 		return err;
+	if (!options->self)
+		ktb_reader_exclude_self(follow->reader);
 	err = ktb_reader_open(follow->reader, session.id, options->cpu);
 	if (err == -EBUSY)
 		return fail_busy(follow->conn, options->session);
@@ -61,6 +70,15 @@ static int open_reader(struct follow *follow, const struct options *options)
 	if (ktb_notify_open(follow->conn, &follow->notify))
 		follow->notify = NULL;
 	return EXIT_DONE;
+}
+
+/* Why frames have no names, if there were any. */
+static void note_problem(const struct ktb_stacks *stacks)
+{
+	const char *problem = stacks ? ktb_stacks_problem(stacks) : NULL;
+
+	if (problem)
+		note("%s", problem);
 }
 
 static int run_connected(const struct context *context, const struct options *options,
@@ -79,7 +97,9 @@ static int run_connected(const struct context *context, const struct options *op
 		return err;
 	follow->session = options->session;
 	follow->limits = options->limits;
-	return follow_run(follow);
+	err = follow_run(follow);
+	note_problem(follow->printer.stacks);
+	return err;
 }
 
 static void release(struct follow *follow)
@@ -116,6 +136,9 @@ static const char *set_option(struct options *options, int c, const char *text)
 		wrong = parse_number(text, INT_MAX, &number);
 		options->cpu = (int)number;
 		break;
+	case OPTION_SELF:
+		options->self = true;
+		break;
 	case 'i':
 		wrong = parse_number(text, 60000, &number);
 		options->limits.interval_ns = number * 1000000;
@@ -133,6 +156,7 @@ static int parse_options(const struct context *context, struct options *options,
 		{ "time", required_argument, NULL, 't' },
 		{ "cpu", required_argument, NULL, 'C' },
 		{ "interval", required_argument, NULL, 'i' },
+		{ "self", no_argument, NULL, OPTION_SELF },
 		{ 0 },
 	};
 	const char *wrong;

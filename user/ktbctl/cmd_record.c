@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ktbctl record: a session's records into a perf.data file. */
 #include <errno.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,39 +8,43 @@
 #include <unistd.h>
 
 #include "recorder.h"
+#include "tracing.h"
 
 #define DEFAULT_SIZE 1048576
 
 static const char help_record[] =
-	"usage: ktbctl record -e EVENT... [-m SIZE] [-c N] [-C CPU] [-o FILE] [-z]\n"
-	"                     [--threads] [--max-size SIZE] [--switch-output[=WHEN]]\n"
-	"                     [--json] [-- COMMAND [ARGUMENT...]]\n"
-	"       ktbctl record -s SESSION [-C CPU] [-o FILE] [--json] [-- COMMAND...]\n"
+	"usage: ktbctl record -e EVENT... [-m SIZE] [-c N] [-g] [-p PID | -t TID] [-C CPUS]\n"
+	"                     [-o FILE] [-z] [--threads] [--max-size SIZE]\n"
+	"                     [--switch-output[=WHEN]] [--self] [--json]\n"
+	"                     [-- COMMAND [ARGUMENT...]]\n"
+	"       ktbctl record -s SESSION [-C CPU] [-o FILE] [--self] [--json]\n"
+	"                     [-- COMMAND [ARGUMENT...]]\n"
 	"\n"
 	"Record what is traced on all CPUs into a file that perf and all other readers of\n"
 	"perf.data understand, while COMMAND runs, or until ^C. It ends with how many\n"
 	"samples were recorded and lost.\n"
 	"\n"
-	"  -e, --event EVENT    'system:event' or a pattern such as 'sched:*' (quote it);\n"
-	"                       several as further -e or with commas between; they are\n"
-	"                       traced for the time of the recording\n"
-	"  -s, --session S      record what session S traces, whose events stay attached\n"
-	"  -m, --size SIZE      bytes of records per CPU, with K, M or G (1M)\n"
-	"  -c, --count N        a sample of every N-th hit\n"
-	"  -C, --cpu CPU        records of one CPU only\n"
-	"  -o, --output FILE    the file (perf.data); an earlier one becomes FILE.old\n"
-	"  -z[LEVEL]            compress records with zstd (level 1)\n"
-	"      --threads        a thread per CPU, where one is too slow: with -z, or with\n"
-	"                       many CPUs\n"
-	"      --max-size SIZE  end when there are so many bytes of records\n"
+	"  -e, --event EVENT 'system:event' or a pattern such as 'sched:*' (quote it);\n"
+	"                    several as further -e or with commas between, '!' before\n"
+	"                    one excludes; they are traced for the time of the recording\n"
+	"  -s, --session S   record what session S traces, whose events stay attached\n"
+	"  -m, --size SIZE   bytes of records per CPU, with K, M or G (1M)\n" TRACING_HELP
+	"      --self        hits of ktbctl itself too\n"
+	"  -o, --output FILE the file (perf.data); an earlier one becomes FILE.old\n"
+	"  -z[LEVEL]         compress records with zstd (level 1)\n"
+	"      --threads     a thread per CPU, where one is too slow: with -z, or with\n"
+	"                    many CPUs\n"
+	"      --max-size SIZE\n"
+	"                    end when there are so many bytes of records\n"
 	"      --switch-output[=WHEN]\n"
-	"                       go on in another file at SIGUSR2 ('signal'), after so many\n"
-	"                       bytes (100M), or every so often (30s, 5m, 1h); each gets its\n"
-	"                       date for a suffix\n"
+	"                    go on in another file at SIGUSR2 ('signal'), after so many\n"
+	"                    bytes (100M), or every so often (30s, 5m, 1h); each gets its\n"
+	"                    date for a suffix\n"
 	"      --switch-max-files N\n"
-	"                       keep the last N of them\n"
-	"      --clockid CLOCK  monotonic, which is the only one\n"
-	"      --json           print the closing lines as a JSON object\n"
+	"                    keep the last N of them\n"
+	"      --clockid CLOCK\n"
+	"                    monotonic, which is the only one\n"
+	"      --json        print the closing lines as a JSON object\n"
 	"\n"
 	"The exit status is COMMAND's, if recording did not fail.\n";
 
@@ -50,7 +53,7 @@ struct options {
 	unsigned int nr_events;
 	const char *session;
 	uint64_t size;
-	uint64_t period;
+	struct tracing tracing;
 	char **command; /* NULL: none */
 };
 
@@ -70,7 +73,7 @@ static int choose_events(struct choice *choice, const struct options *options)
 			err = choice_add(choice, name);
 		free(list);
 	}
-	return err || choice->nr ? err : fail("-e names no event");
+	return err ? err : choice_end(choice);
 }
 
 static int make_session(struct recorder *recorder, const struct options *options)
@@ -79,6 +82,7 @@ static int make_session(struct recorder *recorder, const struct options *options
 	const struct ktb_session_options make = {
 		.ring_size = size,
 		.flags = KTB_SESSION_DISABLED,
+		.max_stack = options->tracing.max_stack,
 		.watermark = size / 4 > UINT32_MAX ? UINT32_MAX : (uint32_t)(size / 4),
 	};
 	char name[KTRACE_BRIDGE_NAME_LEN + 1];
@@ -92,7 +96,6 @@ static int make_session(struct recorder *recorder, const struct options *options
 
 static int attach_own(struct recorder *recorder, const struct options *options)
 {
-	const struct ktb_event_options how = { .period = options->period };
 	struct choice choice = { 0 };
 	int err = catalog_load(recorder->conn, &choice.catalog);
 
@@ -101,9 +104,9 @@ static int attach_own(struct recorder *recorder, const struct options *options)
 	if (!err)
 		err = make_session(recorder, options);
 	if (!err)
-		err = choice_attach(&choice, recorder->conn, &recorder->session, &how);
+		err = choice_attach(&choice, recorder->conn, &recorder->session, &options->tracing);
 	if (!err)
-		choice_note_skipped(&choice);
+		choice_note_skipped(&choice, options->tracing.verbose);
 	choice_free(&choice);
 	return err;
 }
@@ -173,7 +176,8 @@ static int add_event(struct options *options, const char *name)
 
 /* For getopt, of options that are words only. */
 enum {
-	OPTION_THREADS = 1,
+	OPTION_SELF = OPTION_OWN,
+	OPTION_THREADS,
 	OPTION_MAX_SIZE,
 	OPTION_SWITCH,
 	OPTION_MAX_FILES,
@@ -242,20 +246,16 @@ static const char *set_option(struct recorder *recorder, struct options *options
 	uint64_t number = 0;
 
 	switch (c) {
+	case 'e':
+		break; /* is taken in already */
 	case 's':
 		options->session = text;
 		break;
 	case 'm':
 		wrong = parse_size(text, &options->size);
 		break;
-	case 'c':
-		wrong = parse_number(text, UINT64_MAX, &options->period);
-		if (!wrong && !options->period)
-			wrong = "must be at least 1";
-		break;
-	case 'C':
-		wrong = parse_number(text, INT_MAX, &number);
-		recorder->cpu = (int)number;
+	case OPTION_SELF:
+		recorder->self = true;
 		break;
 	case 'o':
 		recorder->path = text;
@@ -277,35 +277,56 @@ static const char *set_option(struct recorder *recorder, struct options *options
 		break;
 	case OPTION_CLOCKID:
 		return check_clock(text);
+	default:
+		return tracing_set(&options->tracing, c, text);
 	}
 	return wrong;
 }
 
-static int check_options(const struct context *context, const struct recorder *recorder,
+/* A session has its events as they are: of CPUs one ring or all can be read. */
+static int check_session_options(const struct context *context, struct recorder *recorder,
+				 const struct options *options)
+{
+	const struct tracing *tracing = &options->tracing;
+	uint64_t cpu = 0;
+
+	if (options->size)
+		return fail_usage(context, "-m is for -e: the session has its rings");
+	if (tracing->period)
+		return fail_usage(context, "-c is for -e: the session has its events");
+	if (tracing->max_stack || tracing->pids.nr || tracing->tids.nr || tracing->max_events)
+		return fail_usage(context, "-g, -p, -t and --max-events are for -e");
+	if (!tracing->cpus)
+		return EXIT_DONE;
+	if (parse_number(tracing->cpus, INT_MAX, &cpu))
+		return fail_usage(context, "-C %s: with -s either one CPU or all", tracing->cpus);
+	recorder->cpu = (int)cpu;
+	return EXIT_DONE;
+}
+
+static int check_options(const struct context *context, struct recorder *recorder,
 			 const struct options *options)
 {
 	if (!options->nr_events && !options->session)
 		return fail_usage(context, "which events? name some with -e, or a session with -s");
 	if (options->nr_events && options->session)
 		return fail_usage(context, "either -e or -s");
-	if (options->session && options->size)
-		return fail_usage(context, "-m is for -e: the session has its rings");
-	if (options->session && options->period)
-		return fail_usage(context, "-c is for -e: the session has its events");
 	if (recorder->switch_output.max_files && !recorder_has_files(recorder))
 		return fail_usage(context, "--switch-max-files is for --switch-output");
-	return EXIT_DONE;
+	if (options->session)
+		return check_session_options(context, recorder, options);
+	return tracing_check(context, &options->tracing);
 }
 
 static int parse_options(const struct context *context, struct recorder *recorder,
 			 struct options *options, int argc, char **argv)
 {
 	static const struct option known[] = {
+		TRACING_OPTIONS,
 		{ "event", required_argument, NULL, 'e' },
 		{ "session", required_argument, NULL, 's' },
 		{ "size", required_argument, NULL, 'm' },
-		{ "count", required_argument, NULL, 'c' },
-		{ "cpu", required_argument, NULL, 'C' },
+		{ "self", no_argument, NULL, OPTION_SELF },
 		{ "output", required_argument, NULL, 'o' },
 		{ "compression-level", optional_argument, NULL, 'z' },
 		{ "threads", no_argument, NULL, OPTION_THREADS },
@@ -319,15 +340,14 @@ static int parse_options(const struct context *context, struct recorder *recorde
 	int c;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:e:s:m:c:C:o:z::", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:e:s:m:o:z::" TRACING_LETTERS, known, NULL)) != -1) {
 		if (c == '?' || c == ':')
 			return fail_option(context, c, argv);
 		if (c == 'e' && add_event(options, optarg))
 			return EXIT_FAILED;
 		wrong = set_option(recorder, options, c, optarg);
 		if (wrong)
-			return fail_usage(context, "%s: %s", optarg ? optarg : argv[optind - 1],
-					  wrong);
+			return fail_value(context, known, c, optarg ? optarg : "", wrong);
 	}
 	if (optind < argc)
 		options->command = argv + optind;
@@ -361,6 +381,7 @@ static int run_record(struct context *context, int argc, char **argv)
 		/* Told to go or not, the command's process ends with its pipe. */
 		recorder_exit(&recorder);
 	}
+	tracing_free(&options.tracing);
 	free(options.events);
 	free(recorder.argv);
 	return err;

@@ -9,7 +9,7 @@
 #include "snapshot.h"
 
 static const char help_snapshot[] =
-	"usage: ktbctl snapshot [-s SESSION] [-o FILE] [--json]\n"
+	"usage: ktbctl snapshot [-s SESSION] [-o FILE] [--self] [--json]\n"
 	"\n"
 	"Write the records that an overwrite session has now, its newest ones, into a\n"
 	"file that perf and all other readers of perf.data understand. The session, made\n"
@@ -19,9 +19,14 @@ static const char help_snapshot[] =
 	"\n"
 	"  -s, --session S      the session ('default')\n"
 	"  -o, --output FILE    the file (perf.data); an earlier one becomes FILE.old\n"
+	"      --self           hits of this command itself too\n"
 	"      --json           print the closing lines as a JSON object\n"
 	"\n"
 	"What hits while the records are copied, milliseconds, is lost and counted.\n";
+
+enum {
+	OPTION_SELF = 256,
+};
 
 static int open_session(struct snapshot *snapshot, const char *name)
 {
@@ -40,6 +45,8 @@ static int open_session(struct snapshot *snapshot, const char *name)
 	snapshot->reader = ktb_reader_new();
 	if (!snapshot->reader)
 		return fail("out of memory");
+	if (!snapshot->self)
+		ktb_reader_exclude_self(snapshot->reader);
 	err = ktb_reader_open_overwrite(snapshot->reader, snapshot->session.id, -1);
 	if (err == -EBUSY)
 		return fail_busy(snapshot->conn, name);
@@ -82,6 +89,7 @@ static int parse_options(const struct context *context, struct snapshot *snapsho
 	static const struct option known[] = {
 		{ "session", required_argument, NULL, 's' },
 		{ "output", required_argument, NULL, 'o' },
+		{ "self", no_argument, NULL, OPTION_SELF },
 		{ 0 },
 	};
 	int c;
@@ -92,6 +100,8 @@ static int parse_options(const struct context *context, struct snapshot *snapsho
 			*name = optarg;
 		else if (c == 'o')
 			snapshot->path = optarg;
+		else if (c == OPTION_SELF)
+			snapshot->self = true;
 		else
 			return fail_option(context, c, argv);
 	}

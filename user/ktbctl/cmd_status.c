@@ -55,10 +55,22 @@ static void print_session(const struct ktb_session_info *session)
 		printf("owned by process %u, ", session->owner);
 	if (session->flags & KTB_SESSION_COUNT_ONLY)
 		printf("counting only, ");
-	printf("%s%s per CPU, %u event%s\n",
-	       session->flags & KTB_SESSION_OVERWRITE ? "newest " : "",
-	       size_text(session->ring_size, size, sizeof(size)), session->nr_events,
-	       session->nr_events == 1 ? "" : "s");
+	else
+		printf("%s%s per CPU, ", session->flags & KTB_SESSION_OVERWRITE ? "newest " : "",
+		       size_text(session->ring_size, size, sizeof(size)));
+	if (session->max_stack)
+		printf("callchains of up to %u frames, ", session->max_stack);
+	printf("%u event%s\n", session->nr_events, session->nr_events == 1 ? "" : "s");
+}
+
+static void print_targets(const char *what, const uint32_t *ids, unsigned int nr, bool inherit)
+{
+	if (!nr)
+		return;
+	printf("    only %s", what);
+	for (unsigned int i = 0; i < nr; i++)
+		printf("%s%u", i ? "," : " ", ids[i]);
+	puts(inherit ? " and what it makes" : "");
 }
 
 /* What is not as usual. */
@@ -68,8 +80,10 @@ static void print_options(const struct ktb_event_info *event)
 		puts("    disabled");
 	if (event->period > 1)
 		printf("    every %" PRIu64 "th hit makes a record\n", event->period);
-	if (event->pid)
-		printf("    hits of thread %u only\n", event->pid);
+	print_targets("process", event->pids, event->nr_pids, event->inherit);
+	print_targets("thread", event->tids, event->nr_tids, event->inherit);
+	if (event->cpus)
+		printf("    only on CPU %s\n", event->cpus);
 }
 
 static void print_event(const struct ktb_event_info *event, int width)
@@ -137,6 +151,29 @@ static void add_bool(struct json_object *object, const char *name, bool value)
 	json_object_object_add(object, name, json_object_new_boolean(value));
 }
 
+static void add_ids(struct json_object *object, const char *name, const uint32_t *ids,
+		    unsigned int nr)
+{
+	struct json_object *list;
+
+	if (!nr)
+		return;
+	list = json_object_new_array();
+	for (unsigned int i = 0; i < nr; i++)
+		json_object_array_add(list, json_object_new_int64(ids[i]));
+	json_object_object_add(object, name, list);
+}
+
+static void add_limits(struct json_object *object, const struct ktb_event_info *event)
+{
+	add_ids(object, "pids", event->pids, event->nr_pids);
+	add_ids(object, "tids", event->tids, event->nr_tids);
+	if (event->nr_pids || event->nr_tids)
+		add_bool(object, "inherit", event->inherit);
+	if (event->cpus)
+		json_object_object_add(object, "cpus", json_text(event->cpus, strlen(event->cpus)));
+}
+
 static struct json_object *json_events(const struct ktb_event_info *events, int nr)
 {
 	struct json_object *list = json_object_new_array(), *object, *cpus;
@@ -145,8 +182,7 @@ static struct json_object *json_events(const struct ktb_event_info *events, int 
 		object = json_event(&events[i]);
 		add_bool(object, "enabled", events[i].enabled);
 		add_u64(object, "period", events[i].period);
-		if (events[i].pid)
-			add_u64(object, "pid", events[i].pid);
+		add_limits(object, &events[i]);
 		json_object_object_add(object, "ledger", json_ledger(&events[i].ledger));
 		cpus = json_object_new_array();
 		for (unsigned int j = 0; j < events[i].nr_cpu_ledgers; j++)
@@ -214,6 +250,8 @@ static struct json_object *json_session(const struct ktb_session_info *session)
 	add_u64(object, "ring_size", session->ring_size);
 	add_u64(object, "watermark", session->watermark);
 	add_u64(object, "sample_type", session->sample_type);
+	if (session->max_stack)
+		add_u64(object, "max_stack", session->max_stack);
 	json_object_object_add(object, "rings", json_rings(session));
 	json_object_object_add(object, "readers", json_readers(session));
 	return object;

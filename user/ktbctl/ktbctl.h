@@ -20,6 +20,8 @@ enum {
 	EXIT_USAGE = 2,
 };
 
+struct option;
+
 /* What every command is told. */
 struct context {
 	const struct command *command;
@@ -35,6 +37,8 @@ struct command {
 
 extern const struct command cmd_attach;
 extern const struct command cmd_detach;
+extern const struct command cmd_disable;
+extern const struct command cmd_enable;
 extern const struct command cmd_flame;
 extern const struct command cmd_list;
 extern const struct command cmd_read;
@@ -47,6 +51,8 @@ extern const struct command cmd_status;
 /* message.c: to stderr, with the program's name; each returns an exit status */
 int fail(const char *format, ...) PRINTF(1, 2);
 int fail_usage(const struct context *context, const char *format, ...) PRINTF(2, 3);
+int fail_value(const struct context *context, const struct option *known, int c, const char *value,
+	       const char *wrong);
 int fail_option(const struct context *context, int c, char **argv);
 void note(const char *format, ...) PRINTF(1, 2);
 
@@ -55,6 +61,10 @@ const char *parse_size(const char *text, uint64_t *size);
 const char *parse_number(const char *text, uint64_t max, uint64_t *number);
 const char *parse_seconds(const char *text, uint64_t *ns);
 const char *size_text(uint64_t size, char *text, size_t len);
+
+/* cpus.c: lists of CPUs, such as "0-3,8" */
+const char *check_cpu_list(const char *text);
+int check_cpus(const char *list);
 
 /* connect.c */
 struct ktb_conn *connect_module(void);
@@ -68,6 +78,7 @@ struct catalog_event {
 	char *name;
 	uint32_t path; /* enum ktb_path, 0 if the module has none for it */
 	int type; /* tracepoint id, 0 not looked up yet, -1 none */
+	unsigned int chosen; /* number of its choice_item, from 1; 0 for none */
 };
 
 struct catalog {
@@ -85,6 +96,7 @@ bool is_glob(const char *name);
 struct choice_item {
 	const char *name; /* the catalog's */
 	bool named; /* in full: it must succeed */
+	bool excluded;
 	bool attached;
 	char *reason; /* why not */
 	struct ktb_event_info event;
@@ -94,13 +106,35 @@ struct choice {
 	struct catalog catalog;
 	struct choice_item *items;
 	unsigned int nr;
+	unsigned int nr_named;
+	char **excludes; /* patterns */
+	unsigned int nr_excludes;
 };
 
 int choice_add(struct choice *choice, const char *name);
-int choice_attach(struct choice *choice, struct ktb_conn *conn,
-		  const struct ktb_session_info *session, const struct ktb_event_options *options);
-void choice_note_skipped(const struct choice *choice);
+int choice_end(struct choice *choice);
 void choice_free(struct choice *choice);
+
+/* attach.c: attaching them */
+struct tracing;
+
+int choice_attach(struct choice *choice, struct ktb_conn *conn,
+		  const struct ktb_session_info *session, const struct tracing *tracing);
+void choice_tell_attached(const struct choice *choice, bool verbose);
+void choice_note_skipped(const struct choice *choice, bool verbose);
+struct json_object *choice_json(const struct choice *choice, bool attached);
+
+/* selection.c: events of a session */
+struct selection {
+	struct ktb_session_info session;
+	struct ktb_event_info *events; /* all of them */
+	int nr;
+	bool *chosen; /* which of them are meant */
+};
+
+int selection_make(struct selection *selection, struct ktb_conn *conn, const char *session,
+		   char **patterns);
+void selection_free(struct selection *selection);
 
 /* suggest.c */
 unsigned int edit_distance(const char *a, const char *b);

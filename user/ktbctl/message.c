@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What goes to stderr. */
 #include <getopt.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,6 +45,17 @@ int fail_usage(const struct context *context, const char *format, ...)
 	va_end(ap);
 	fprintf(stderr, "'ktbctl help %s' tells how it is used\n", context->command->name);
 	return EXIT_USAGE;
+}
+
+/* A value that an option, of those @known, cannot take; @c is what it returned. */
+int fail_value(const struct context *context, const struct option *known, int c, const char *value,
+	       const char *wrong)
+{
+	if (c <= CHAR_MAX)
+		return fail_usage(context, "-%c %s: %s", c, value, wrong);
+	while (known->name && known->val != c)
+		known++;
+	return fail_usage(context, "--%s %s: %s", known->name, value, wrong);
 }
 
 /*

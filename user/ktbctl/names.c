@@ -9,6 +9,7 @@
 struct known_event {
 	uint64_t id;
 	char *name;
+	bool loaded; /* its format, or what there is of it */
 };
 
 void names_init(struct names *names, struct ktb_conn *conn, struct ktb_formats *formats,
@@ -42,11 +43,18 @@ static unsigned int lower_bound(const struct names *names, uint64_t id)
 	return low;
 }
 
-static const char *find(const struct names *names, uint64_t id)
+/* Of a session's many events few have samples: their formats are read then. */
+static const char *find(struct names *names, uint64_t id)
 {
 	unsigned int at = lower_bound(names, id);
+	struct known_event *known = &names->known[at];
 
-	return at < names->nr && names->known[at].id == id ? names->known[at].name : NULL;
+	if (at == names->nr || known->id != id)
+		return NULL;
+	if (!known->loaded)
+		ktb_formats_load(names->formats, known->name);
+	known->loaded = true;
+	return known->name;
 }
 
 static void add(struct names *names, uint64_t id, const char *name)
@@ -67,7 +75,6 @@ static void add(struct names *names, uint64_t id, const char *name)
 	}
 	memmove(known + at + 1, known + at, (names->nr++ - at) * sizeof(*known));
 	known[at] = (struct known_event){ .id = id, .name = copy };
-	ktb_formats_load(names->formats, name);
 }
 
 /* Events of the session, whichever have been attached since the last look. */
@@ -96,17 +103,16 @@ static uint16_t type_of(const struct ktb_sample *sample)
 static void add_detached(struct names *names, const struct ktb_sample *sample)
 {
 	uint16_t type = type_of(sample);
-	struct ktb_source_info *sources;
+	struct catalog catalog;
 	char name[64];
-	int nr;
 
 	snprintf(name, sizeof(name), "unknown:%u", type);
-	nr = ktb_source_list(names->conn, &sources);
-	for (int i = 0; i < nr; i++)
-		if (sources[i].type == type)
-			add(names, sample->id, sources[i].name);
-	if (nr >= 0)
-		ktb_source_list_free(sources);
+	if (!catalog_load(names->conn, &catalog)) {
+		for (unsigned int i = 0; i < catalog.nr; i++)
+			if (catalog_type(&catalog.events[i]) == type)
+				add(names, sample->id, catalog.events[i].name);
+		catalog_free(&catalog);
+	}
 	add(names, sample->id, name);
 }
 

@@ -41,6 +41,7 @@ struct recorder {
 	int cpu; /* the only one, or -1 */
 	bool own; /* the session is ours, and what it does is ours to tell */
 	bool json;
+	bool self; /* our own hits too */
 	struct workload workload;
 
 	struct recorder_reader **readers;

@@ -40,10 +40,8 @@ static bool take_event(struct recorder *recorder, const struct ktb_event_info *e
 		recorder->events = all;
 		known = &all[recorder->nr_events++];
 	}
-	*known = *event;
+	ktb_event_info_copy(known, event);
 	known->ledger = ledger_of(recorder, event);
-	known->cpu_ledgers = NULL;
-	known->nr_cpu_ledgers = 0;
 	return true;
 }
 

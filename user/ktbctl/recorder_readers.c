@@ -27,6 +27,8 @@ static int open_reader(struct recorder *recorder, int cpu)
 	all[recorder->nr_readers++] = reader;
 	if (!reader->reader || reader->kick < 0)
 		return fail("cannot make a reader: %s", strerror(errno));
+	if (!recorder->self)
+		ktb_reader_exclude_self(reader->reader);
 	err = ktb_reader_open(reader->reader, recorder->session.id, cpu);
 	if (err == -EBUSY)
 		return fail_busy(recorder->conn, recorder->session.name);

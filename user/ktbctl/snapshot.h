@@ -15,6 +15,7 @@ struct snapshot_block {
 struct snapshot {
 	const char *path;
 	bool json;
+	bool self; /* our own hits too */
 	int argc; /* the command line, for the file */
 	char **argv;
 	struct ktb_conn *conn;

@@ -71,9 +71,9 @@ static void test_numbers(void)
 }
 
 static struct catalog_event events[] = {
-	{ "irq:irq_handler_entry", 1, 1 },  { "irq:softirq_entry", 1, 2 },
-	{ "sched:sched_switch", 1, 3 },	    { "sched:sched_wakeup", 1, 4 },
-	{ "sched:sched_wakeup_new", 1, 5 }, { "sched:sched_waking", 1, 6 },
+	{ "irq:irq_handler_entry", 1, 1, 0 },  { "irq:softirq_entry", 1, 2, 0 },
+	{ "sched:sched_switch", 1, 3, 0 },     { "sched:sched_wakeup", 1, 4, 0 },
+	{ "sched:sched_wakeup_new", 1, 5, 0 }, { "sched:sched_waking", 1, 6, 0 },
 };
 
 static const struct catalog catalog = { events, ARRAY_SIZE(events) };

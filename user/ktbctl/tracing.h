@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How events are to be traced: the options that attaching commands share. */
+#ifndef KTBCTL_TRACING_H
+#define KTBCTL_TRACING_H
+
+#include <getopt.h>
+
+#include "ktbctl.h"
+
+#define DEFAULT_MAX_STACK 127 /* perf's */
+#define MAX_STACK 512
+#define MAX_EVENTS 1024 /* of a session */
+
+/* Long options without a letter. */
+enum {
+	OPTION_MAX_STACK = 256,
+	OPTION_NO_INHERIT,
+	OPTION_MAX_EVENTS,
+	OPTION_OWN, /* the first one that is a command's own */
+};
+
+#define TRACING_LETTERS "ac:C:gp:t:v"
+/* clang-format off */
+#define TRACING_OPTIONS							\
+	{ "all-cpus", no_argument, NULL, 'a' },				\
+	{ "count", required_argument, NULL, 'c' },			\
+	{ "cpu", required_argument, NULL, 'C' },			\
+	{ "pid", required_argument, NULL, 'p' },			\
+	{ "tid", required_argument, NULL, 't' },			\
+	{ "verbose", no_argument, NULL, 'v' },				\
+	{ "max-stack", required_argument, NULL, OPTION_MAX_STACK },	\
+	{ "no-inherit", no_argument, NULL, OPTION_NO_INHERIT },		\
+	{ "max-events", required_argument, NULL, OPTION_MAX_EVENTS }
+/* clang-format on */
+
+#define TRACING_HELP                                                                       \
+	"  -c, --count N     a record of every N-th hit only\n"                            \
+	"  -g                records with callchains, kernel and user frames\n"            \
+	"      --max-stack N callchains of at most N frames (127); implies -g\n"           \
+	"  -p, --pid PID     only hits of process PID, several with commas between: its\n" \
+	"                    threads, and the threads and children they make later\n"      \
+	"  -t, --tid TID     only hits of thread TID, several with commas between\n"       \
+	"      --no-inherit  with -p and -t: not of threads and children made later\n"     \
+	"  -C, --cpu CPUS    only hits on these CPUs, such as 0-3,8\n"                     \
+	"  -a, --all-cpus    hits of all processes on all CPUs, as without -p, -t, -C\n"   \
+	"      --max-events N\n"                                                           \
+	"                    attach at most N events, of patterns the first ones (1024)\n" \
+	"  -v, --verbose     name each event that is attached or skipped\n"
+
+struct id_list {
+	uint32_t *ids;
+	unsigned int nr;
+};
+
+struct tracing {
+	uint64_t period; /* 0: not given */
+	uint32_t max_stack; /* 0: no callchains */
+	struct id_list pids;
+	struct id_list tids;
+	bool no_inherit;
+	bool all;
+	const char *cpus; /* NULL: all */
+	unsigned int max_events;
+	bool verbose;
+};
+
+const char *tracing_set(struct tracing *tracing, int c, const char *text);
+int tracing_check(const struct context *context, const struct tracing *tracing);
+void tracing_event_options(const struct tracing *tracing, struct ktb_event_options *options);
+void tracing_free(struct tracing *tracing);
+
+#endif /* KTBCTL_TRACING_H */
