@@ -63,6 +63,7 @@ static const struct field session_fields[KTB_A_SESSION_MAX + 1] = {
 	[KTB_A_SESSION_WATERMARK] = UINT(struct ktb_session, watermark),
 	[KTB_A_SESSION_ENABLED] = UINT(struct ktb_session, enabled),
 	[KTB_A_SESSION_SAMPLE_TYPE] = UINT(struct ktb_session, sample_type),
+	[KTB_A_SESSION_MAX_STACK] = UINT(struct ktb_session, max_stack),
 	[KTB_A_SESSION_EVENTS] = UINT(struct ktb_session, events),
 	[KTB_A_SESSION_OWNER] = UINT(struct ktb_session, owner),
 };
@@ -157,6 +158,18 @@ int ktb_session_new(struct ktb_nl *nl, const char *name, __u32 flags, __u64 ring
 	return do_session(nl, &m, s);
 }
 
+int ktb_session_new_stack(struct ktb_nl *nl, const char *name, __u64 ring_size, __u32 max_stack,
+			  struct ktb_session *s)
+{
+	struct ktb_msg m;
+
+	ktb_msg_init(nl, &m, KTB_CMD_SESSION_NEW, 0);
+	ktb_put_str(&m, KTB_A_SESSION_NAME, name);
+	ktb_put_u64(&m, KTB_A_SESSION_RING_SIZE, ring_size);
+	ktb_put_u32(&m, KTB_A_SESSION_MAX_STACK, max_stack);
+	return do_session(nl, &m, s);
+}
+
 int ktb_session_del(struct ktb_nl *nl, __u32 id)
 {
 	struct ktb_msg m;
@@ -244,17 +257,33 @@ int ktb_session_sweep(struct ktb_nl *nl)
 	return error;
 }
 
-int ktb_event_attach(struct ktb_nl *nl, __u32 session, const char *name, __u32 tid,
-		     struct ktb_event *ev)
+int ktb_event_attach_as(struct ktb_nl *nl, __u32 session, const struct ktb_attach *how,
+			struct ktb_event *ev)
 {
 	struct ktb_msg m;
 
 	ktb_msg_init(nl, &m, KTB_CMD_EVENT_ATTACH, 0);
 	ktb_put_u32(&m, KTB_A_EVENT_SESSION_ID, session);
-	ktb_put_str(&m, KTB_A_EVENT_NAME, name);
-	if (tid)
-		ktb_put_u32(&m, KTB_A_EVENT_TID, tid);
+	ktb_put_str(&m, KTB_A_EVENT_NAME, how->name);
+	for (unsigned int i = 0; i < how->npids; i++)
+		ktb_put_u32(&m, KTB_A_EVENT_PID, how->pids[i]);
+	for (unsigned int i = 0; i < how->ntids; i++)
+		ktb_put_u32(&m, KTB_A_EVENT_TID, how->tids[i]);
+	if (how->inherit)
+		ktb_put(&m, KTB_A_EVENT_INHERIT, NULL, 0);
+	if (how->cpus)
+		ktb_put_str(&m, KTB_A_EVENT_CPUS, how->cpus);
+	if (how->period)
+		ktb_put_u64(&m, KTB_A_EVENT_PERIOD, how->period);
 	return do_event(nl, &m, ev);
+}
+
+int ktb_event_attach(struct ktb_nl *nl, __u32 session, const char *name, __u32 tid,
+		     struct ktb_event *ev)
+{
+	const struct ktb_attach how = { .name = name, .tids = &tid, .ntids = !!tid };
+
+	return ktb_event_attach_as(nl, session, &how, ev);
 }
 
 static void event_msg(struct ktb_nl *nl, struct ktb_msg *m, __u8 cmd, __u32 session, __u64 id)

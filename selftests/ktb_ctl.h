@@ -61,6 +61,7 @@ struct ktb_session {
 	__u32 watermark;
 	__u8 enabled;
 	__u64 sample_type;
+	__u32 max_stack;
 	__u32 events;
 	__u32 owner;	/* 0: none */
 	int nreaders;
@@ -106,6 +107,9 @@ static inline __u64 ktb_ledger_own(const struct ktb_ledger *l)
 /* @ring_size 0: not given. @s may be NULL. */
 int ktb_session_new(struct ktb_nl *nl, const char *name, __u32 flags, __u64 ring_size,
 		    struct ktb_session *s);
+/* The same with callchains. */
+int ktb_session_new_stack(struct ktb_nl *nl, const char *name, __u64 ring_size, __u32 max_stack,
+			  struct ktb_session *s);
 int ktb_session_del(struct ktb_nl *nl, __u32 id);
 int ktb_session_enable(struct ktb_nl *nl, __u32 id, bool on);
 int ktb_session_get(struct ktb_nl *nl, __u32 id, struct ktb_session *s);
@@ -115,6 +119,21 @@ int ktb_session_count(struct ktb_nl *nl);
 /* Remove the sessions that tests left, those named "t_...". */
 int ktb_session_sweep(struct ktb_nl *nl);
 
+/* How to attach an event: what is 0 or NULL is not given. */
+struct ktb_attach {
+	const char *name;
+	const __u32 *pids;
+	unsigned int npids;
+	const __u32 *tids;
+	unsigned int ntids;
+	bool inherit;
+	const char *cpus;
+	__u64 period;
+};
+
+/* @ev may be NULL. */
+int ktb_event_attach_as(struct ktb_nl *nl, __u32 session, const struct ktb_attach *how,
+			struct ktb_event *ev);
 /* @tid 0: all threads. @ev may be NULL. */
 int ktb_event_attach(struct ktb_nl *nl, __u32 session, const char *name, __u32 tid,
 		     struct ktb_event *ev);

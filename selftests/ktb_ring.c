@@ -107,7 +107,19 @@ static __u32 take32(const char **at)
 	return value;
 }
 
-static bool parse_sample(const char *at, const char *end, struct ktb_sample *s)
+static bool parse_chain(const char **at, const char *end, struct ktb_sample *s)
+{
+	if ((size_t)(end - *at) < sizeof(__u64))
+		return false;
+	s->nr_chain = take64(at);
+	if (s->nr_chain > (size_t)(end - *at) / sizeof(__u64))
+		return false;
+	s->chain = (const __u64 *)*at;
+	*at += s->nr_chain * sizeof(__u64);
+	return (size_t)(end - *at) >= sizeof(__u32);
+}
+
+static bool parse_sample(const char *at, const char *end, bool chain, struct ktb_sample *s)
 {
 	if (end - at < 6 * 8 + 4)
 		return false;
@@ -120,6 +132,8 @@ static bool parse_sample(const char *at, const char *end, struct ktb_sample *s)
 	if (take32(&at))	/* reserved */
 		return false;
 	s->period = take64(&at);
+	if (chain && !parse_chain(&at, end, s))
+		return false;
 	s->raw_size = take32(&at);
 	s->raw = at;
 	return s->raw_size == (size_t)(end - at);
@@ -141,7 +155,7 @@ static bool parse_lost(const char *at, const char *end, struct ktb_sample *s)
 	return take64(&at) == s->id;
 }
 
-bool ktb_record_parse(const struct perf_event_header *h, struct ktb_sample *s)
+static bool parse(const struct perf_event_header *h, bool chain, struct ktb_sample *s)
 {
 	const char *at = (const char *)(h + 1), *end = (const char *)h + h->size;
 
@@ -151,20 +165,31 @@ bool ktb_record_parse(const struct perf_event_header *h, struct ktb_sample *s)
 	if (h->size < sizeof(*h) || h->size % 8)
 		return false;
 	if (h->type == PERF_RECORD_SAMPLE)
-		return parse_sample(at, end, s);
+		return parse_sample(at, end, chain, s);
 	if (h->type == PERF_RECORD_LOST)
 		return parse_lost(at, end, s);
 	return false;
 }
 
+bool ktb_record_parse(const struct perf_event_header *h, struct ktb_sample *s)
+{
+	return parse(h, false, s);
+}
+
+bool ktb_record_parse_chain(const struct perf_event_header *h, struct ktb_sample *s)
+{
+	return parse(h, true, s);
+}
+
 void ktb_ring_walk(struct ktb_ring *ring, struct ktb_walk *walk, ktb_sample_fn fn, void *arg)
 {
+	bool chain = ring->page->sample_type & PERF_SAMPLE_CALLCHAIN;
 	const struct perf_event_header *h;
 	struct ktb_sample s;
 
 	while ((h = ktb_ring_next(ring))) {
 		walk->bytes += h->size;
-		if (!ktb_record_parse(h, &s)) {
+		if (!parse(h, chain, &s)) {
 			walk->malformed++;
 		} else if (s.type == PERF_RECORD_LOST) {
 			walk->lost_records++;

@@ -35,7 +35,7 @@ struct ktb_ring {
 	__u64 tail;
 };
 
-/* A record taken apart. raw points into the ring. */
+/* A record taken apart. chain and raw point into the ring. */
 struct ktb_sample {
 	__u32 type;
 	__u16 misc;
@@ -46,6 +46,8 @@ struct ktb_sample {
 	__u64 time;
 	__u32 cpu;
 	__u64 period;
+	__u64 nr_chain;
+	const __u64 *chain;
 	__u32 raw_size;
 	const char *raw;
 	__u64 lost;
@@ -87,6 +89,8 @@ void ktb_ring_release(struct ktb_ring *ring);
  * type, and of exactly the length that its fields take. False if it is not.
  */
 bool ktb_record_parse(const struct perf_event_header *h, struct ktb_sample *s);
+/* The same of a session with callchains. */
+bool ktb_record_parse_chain(const struct perf_event_header *h, struct ktb_sample *s);
 
 typedef void (*ktb_sample_fn)(const struct ktb_sample *s, void *arg);
 

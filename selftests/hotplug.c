@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * CPUs that go and come while they are traced: every hit before and after is in
+ * the rings, or in the ledger.
+ */
+#include "ktb_test.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+#define NATIVE	"raw_syscalls:sys_enter"
+#define PERF	"syscalls:sys_enter_getppid"
+#define CALLS	100
+#define LOAD	8000
+#define CYCLES	4
+
+/* The CPU that goes and comes. */
+#define CPU	1
+
+static int set_online(bool on)
+{
+	char path[64];
+	int fd, error;
+
+	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", CPU);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	error = write(fd, on ? "1" : "0", 1) == 1 ? 0 : -errno;
+	close(fd);
+	return error;
+}
+
+FIXTURE(hotplug)
+{
+	struct ktb_nl nl;
+	struct ktb_session s;
+	struct ktb_event e;
+	int fd;
+};
+
+FIXTURE_VARIANT(hotplug)
+{
+	const char *event;
+	const char *cpus;
+};
+
+FIXTURE_VARIANT_ADD(hotplug, native)
+{
+	.event = NATIVE,
+};
+
+FIXTURE_VARIANT_ADD(hotplug, native_on_that_cpu)
+{
+	.event = NATIVE,
+	.cpus = "1",
+};
+
+FIXTURE_VARIANT_ADD(hotplug, perf)
+{
+	.event = PERF,
+};
+
+FIXTURE_VARIANT_ADD(hotplug, perf_on_that_cpu)
+{
+	.event = PERF,
+	.cpus = "1",
+};
+
+FIXTURE_SETUP(hotplug)
+{
+	ASSERT_CONTROL(&self->nl);
+	if (sysconf(_SC_NPROCESSORS_CONF) <= CPU)
+		SKIP(return, "one CPU only");
+	ASSERT_EQ(0, set_online(true));
+	self->fd = -1;
+}
+
+FIXTURE_TEARDOWN(hotplug)
+{
+	set_online(true);
+	close(self->fd);
+	ktb_nl_close(&self->nl);
+}
+
+static void attach(struct __test_metadata *_metadata, FIXTURE_DATA(hotplug) *self,
+		   const char *event, const char *cpus, const __u32 *tids, unsigned int ntids)
+{
+	const struct ktb_attach how = {
+		.name = event, .tids = tids, .ntids = ntids, .cpus = cpus,
+	};
+
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_hotplug", 0, 4 << 20, &self->s));
+	ASSERT_EQ(0, ktb_event_attach_as(&self->nl, self->s.id, &how, &self->e))
+		TH_LOG("%s: %s", event, self->nl.text);
+	self->fd = ktb_dev_open_bind(self->s.id, -1);
+	ASSERT_LE(0, self->fd);
+}
+
+static __u64 written(FIXTURE_DATA(hotplug) *self)
+{
+	ktb_event_get(&self->nl, self->s.id, self->e.id, &self->e);
+	return self->e.sum.written;
+}
+
+static void work(struct __test_metadata *_metadata, struct ktb_worker *w, __u64 count)
+{
+	w->count = count;
+	ktb_worker_go(w);
+	ASSERT_TRUE(ktb_worker_wait(w));
+}
+
+/* What came up is traced by perf a moment later: wait for the first hit. */
+static bool is_traced(FIXTURE_DATA(hotplug) *self, struct ktb_worker *w)
+{
+	__u64 before = written(self);
+
+	w->count = 1;
+	ktb_worker_go(w);
+	return ktb_worker_wait(w) && written(self) > before;
+}
+
+struct on_cpu {
+	pid_t tid;
+	__u64 calls;
+};
+
+static void take(const struct ktb_sample *s, void *arg)
+{
+	struct on_cpu *on = arg;
+
+	on->calls += (pid_t)s->tid == on->tid && s->cpu == CPU;
+}
+
+/* The records of a thread on that CPU. */
+static __u64 read_cpu(struct __test_metadata *_metadata, FIXTURE_DATA(hotplug) *self, pid_t tid)
+{
+	struct on_cpu on = { .tid = tid };
+	struct ktb_walk walk = {};
+	struct ktb_ring ring;
+
+	ASSERT_EQ(0, ktb_ring_map(&ring, self->fd, CPU));
+	ktb_ring_walk(&ring, &walk, take, &on);
+	ktb_ring_unmap(&ring);
+	EXPECT_EQ(0, walk.malformed);
+	EXPECT_EQ(0, walk.lost);
+	return on.calls;
+}
+
+/* Offline when the event is attached; it comes up while it is traced. */
+TEST_F(hotplug, comes_up_while_tracing)
+{
+	struct ktb_worker w = { .cpu = CPU, .work = ktb_work_syscalls };
+	__u64 before;
+
+	ASSERT_EQ(0, set_online(false));
+	attach(_metadata, self, variant->event, variant->cpus, NULL, 0);
+	ASSERT_EQ(0, set_online(true));
+	ASSERT_EQ(0, ktb_worker_start(&w));
+	ASSERT_TRUE(ktb_wait_for(is_traced(self, &w), 20));
+	before = read_cpu(_metadata, self, w.tid);
+	EXPECT_LT(0, before);
+	work(_metadata, &w, CALLS);
+	EXPECT_EQ(CALLS, read_cpu(_metadata, self, w.tid));
+	ASSERT_EQ(0, ktb_event_detach(&self->nl, self->s.id, self->e.id, &self->e));
+	EXPECT_LEDGER(&self->e.sum);
+	ktb_worker_finish(&w);
+}
+
+/* What a CPU wrote before it went stays to be read, and it goes on afterwards. */
+TEST_F(hotplug, goes_and_comes)
+{
+	struct ktb_worker w = { .cpu = CPU, .work = ktb_work_syscalls };
+	pid_t tid;
+
+	ASSERT_EQ(0, ktb_worker_start(&w));
+	attach(_metadata, self, variant->event, variant->cpus, NULL, 0);
+	work(_metadata, &w, CALLS);
+	tid = w.tid;
+	/* Its CPU is taken from under it. */
+	ASSERT_EQ(0, set_online(false));
+	ktb_worker_finish(&w);
+	EXPECT_LE(CALLS, read_cpu(_metadata, self, tid));
+
+	ASSERT_EQ(0, set_online(true));
+	ASSERT_EQ(0, ktb_worker_start(&w));
+	ASSERT_TRUE(ktb_wait_for(is_traced(self, &w), 20));
+	read_cpu(_metadata, self, w.tid);
+	work(_metadata, &w, CALLS);
+	EXPECT_EQ(CALLS, read_cpu(_metadata, self, w.tid));
+	ASSERT_EQ(0, ktb_event_detach(&self->nl, self->s.id, self->e.id, &self->e));
+	EXPECT_LEDGER(&self->e.sum);
+	ktb_worker_finish(&w);
+}
+
+/* ---- under load ---- */
+
+/* On whatever CPU there is: one more system call, then its own. */
+static void work_anywhere(struct ktb_worker *w)
+{
+	cpu_set_t all;
+
+	memset(&all, 0xff, sizeof(all));
+	sched_setaffinity(0, sizeof(all), &all);
+	for (__u64 i = 0; i < w->count; i++) {
+		syscall(SYS_getppid);
+		for (int pause = 0; pause < 2000; pause++)
+			asm volatile("" : : : "memory");
+	}
+}
+
+static __u64 read_all(struct __test_metadata *_metadata, FIXTURE_DATA(hotplug) *self)
+{
+	struct ktb_walk walk = {};
+	struct ktb_ring ring;
+
+	for (int cpu = 0; cpu <= CPU; cpu++) {
+		ASSERT_EQ(0, ktb_ring_map(&ring, self->fd, cpu));
+		ktb_ring_walk(&ring, &walk, NULL, NULL);
+		ktb_ring_unmap(&ring);
+	}
+	EXPECT_EQ(0, walk.malformed);
+	EXPECT_EQ(0, walk.lost);
+	return walk.samples;
+}
+
+/* Two threads, wherever they run: no call is missing, and none is there twice. */
+TEST_F_TIMEOUT(hotplug, under_load, 90)
+{
+	struct ktb_worker w[2] = {
+		{ .cpu = 0, .work = work_anywhere, .count = LOAD },
+		{ .cpu = CPU, .work = work_anywhere, .count = LOAD },
+	};
+	__u32 tids[2];
+	int cycles = 0;
+
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(0, ktb_worker_start(&w[i]));
+		tids[i] = w[i].tid;
+	}
+	attach(_metadata, self, variant->event, variant->cpus, tids, 2);
+	for (int i = 0; i < 2; i++)
+		ktb_worker_go(&w[i]);
+	while (cycles < CYCLES || !ktb_worker_done(&w[0]) || !ktb_worker_done(&w[1])) {
+		ASSERT_EQ(0, set_online(false));
+		ASSERT_EQ(0, set_online(true));
+		cycles++;
+	}
+	ASSERT_EQ(0, ktb_event_detach(&self->nl, self->s.id, self->e.id, &self->e));
+	EXPECT_LEDGER(&self->e.sum);
+	EXPECT_EQ(self->e.sum.written, read_all(_metadata, self));
+	EXPECT_LT(0, self->e.sum.written);
+	EXPECT_GE(2 * (LOAD + 1), self->e.sum.written);
+	/* The perf core's counters of a CPU come a moment after it. */
+	if (!variant->cpus && !strcmp(variant->event, NATIVE)) {
+		EXPECT_EQ(2 * (LOAD + 1), ktb_ledger_own(&self->e.sum));
+		EXPECT_EQ(2 * (LOAD + 1), self->e.sum.written);
+	}
+	for (int i = 0; i < 2; i++)
+		ktb_worker_finish(&w[i]);
+}
+
+TEST_HARNESS_MAIN
