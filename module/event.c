@@ -297,16 +297,16 @@ void ktb_event_enable(struct ktb_event *event, bool enable)
  */
 void ktb_ledger_add(struct ktb_ledger *ledger, const struct ktb_event_cpu *cpu)
 {
-	u64 hits = local_read(&cpu->hits);
+	u64 hits = local_read(&cpu->hits), filtered = local_read(&cpu->filtered);
 
 	ledger->hits += hits;
 	ledger->written += local_read(&cpu->written);
-	ledger->filtered += local_read(&cpu->filtered);
+	ledger->filtered += filtered;
 	ledger->not_sampled += local_read(&cpu->not_sampled);
 	ledger->lost_full += local_read(&cpu->lost_full);
 	ledger->lost_big += local_read(&cpu->lost_big);
 	ledger->lost_recursion += local_read(&cpu->lost_recursion);
-	ledger->count += hits + local_read(&cpu->extra);
+	ledger->count += hits - filtered + local_read(&cpu->extra);
 	ledger->throttled += local_read(&cpu->throttled);
 }
 

@@ -34,7 +34,7 @@ struct tracepoint;
  * @lost_full: hits that found the ring full
  * @lost_big: hits whose record was too long for the ring
  * @lost_recursion: hits inside our own work on another hit of the same context
- * @extra: perf's event count of the hits, beyond 1 each
+ * @extra: perf's event count of the hits not filtered, beyond 1 each
  * @since: hits since the last sample
  * @throttled: how often perf throttled it
  * @is_throttled: it is now
@@ -142,7 +142,7 @@ struct ktb_event {
  * @lost_full: likewise
  * @lost_big: likewise
  * @lost_recursion: likewise
- * @count: perf's event count, over all hits
+ * @count: perf's event count, over all hits that were not filtered
  * @throttled: how often perf throttled it
  */
 struct ktb_ledger {

@@ -7,6 +7,7 @@
 #include "generated/netlink.h"
 #include "native/native.h"
 #include "netlink.h"
+#include "perfcore.h"
 #include "session.h"
 #include "tracepoint.h"
 
@@ -62,6 +63,13 @@ static int ktb_nl_put_cpus(struct sk_buff *skb, const cpumask_t *cpus)
 	return nla_put_string(skb, KTB_A_EVENT_CPUS, list);
 }
 
+static int ktb_nl_put_perf_attr(struct sk_buff *skb, const struct ktb_event *event)
+{
+	const struct perf_event_attr *attr = ktb_perfcore_attr(event);
+
+	return attr ? nla_put(skb, KTB_A_EVENT_PERF_ATTR, sizeof(*attr), attr) : 0;
+}
+
 static int ktb_nl_put_event_head(struct sk_buff *skb, const struct ktb_event *event)
 {
 	if (nla_put_u32(skb, KTB_A_EVENT_SESSION_ID, event->session->id) ||
@@ -70,7 +78,8 @@ static int ktb_nl_put_event_head(struct sk_buff *skb, const struct ktb_event *ev
 	    nla_put_u32(skb, KTB_A_EVENT_TYPE, event->type) ||
 	    nla_put_u32(skb, KTB_A_EVENT_PATH, event->source->path) ||
 	    nla_put_u8(skb, KTB_A_EVENT_ENABLED, event->enabled) ||
-	    ktb_nl_put_u64(skb, KTB_A_EVENT_PERIOD, event->period))
+	    ktb_nl_put_u64(skb, KTB_A_EVENT_PERIOD, event->period) ||
+	    ktb_nl_put_perf_attr(skb, event))
 		return -EMSGSIZE;
 	if (event->target && ktb_nl_put_target(skb, &event->target->asked))
 		return -EMSGSIZE;

@@ -33,6 +33,7 @@
  * @node: in the list of those that follow CPU hotplug
  * @event: whose
  * @attr: what they count
+ * @asked: the same as it was asked for
  * @nr: number of counters
  * @counter: by CPU, NULL for one that is not online; or one for each thread
  */
@@ -40,6 +41,7 @@ struct ktb_perf {
 	struct list_head node;
 	struct ktb_event *event;
 	struct perf_event_attr attr;
+	struct perf_event_attr asked;
 	unsigned int nr;
 	struct ktb_perf_counter {
 		struct perf_event *event;
@@ -319,6 +321,22 @@ static int ktb_perf_check(const struct perf_event_attr *asked,
 	return 0;
 }
 
+/*
+ * What perf has to bring along. Asked for the period, it lets each software event
+ * overflow, with its count for a period: right for the hits of a tracepoint, and
+ * wrong where a period is asked for.
+ */
+static u64 ktb_perf_sample_type(const struct perf_event_attr *attr)
+{
+	u64 type = 0;
+
+	if (attr->type == PERF_TYPE_TRACEPOINT)
+		type |= PERF_SAMPLE_RAW;
+	if (!attr->freq && attr->sample_period == 1)
+		type |= PERF_SAMPLE_PERIOD;
+	return type;
+}
+
 /**
  * ktb_perfcore_prepare - let an event's hits come from the perf core
  * @event: the event; target and CPUs are set
@@ -359,14 +377,24 @@ int ktb_perfcore_prepare(struct ktb_event *event, const struct perf_event_attr *
 	perf->event = event;
 	perf->nr = nr;
 	perf->attr = *attr;
-	perf->attr.sample_type = PERF_SAMPLE_PERIOD;
-	if (attr->type == PERF_TYPE_TRACEPOINT)
-		perf->attr.sample_type |= PERF_SAMPLE_RAW;
+	perf->asked = *attr;
+	perf->attr.sample_type = ktb_perf_sample_type(attr);
 	if (!ktb_perf_is_per_cpu(event, attr))
 		perf->attr.inherit = event->target->asked.inherit;
 	event->perf = perf;
 	event->source = &ktb_perf_source;
 	return 0;
+}
+
+/**
+ * ktb_perfcore_attr - the perf event that an event was attached with
+ * @event: the event
+ *
+ * Return: as it was given, or NULL if the event is a tracepoint.
+ */
+const struct perf_event_attr *ktb_perfcore_attr(const struct ktb_event *event)
+{
+	return event->perf && !event->type ? &event->perf->asked : NULL;
 }
 
 /**

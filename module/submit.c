@@ -121,7 +121,8 @@ bool ktb_event_admit(struct ktb_event *event, u64 count)
 		return true;
 
 	local_inc(&ec->hits);
-	local_add(count - 1, &ec->extra);
+	if (ledger != &ec->filtered)
+		local_add(count - 1, &ec->extra);
 	local_inc(ledger);
 	return false;
 }

@@ -226,7 +226,9 @@ static __always_inline void ktb_event_count(struct ktb_hit hit, u64 count)
 {
 	if (hit.sample)
 		hit.sample->period *= count;
-	local_add(count - 1, &hit.ec->extra);
+	/* Without a ring it was filtered. */
+	if (likely(hit.ring))
+		local_add(count - 1, &hit.ec->extra);
 }
 
 /**
