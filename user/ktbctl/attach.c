@@ -50,7 +50,7 @@ static int attach_item(struct ktb_conn *conn, const struct ktb_session_info *ses
 		       const struct ktb_event_options *options, struct choice_item *item)
 {
 	int err = ktb_event_attach(conn, session->id, item->name, options, &item->event);
-	const char *reason = ktb_conn_error(conn);
+	const char *reason = counter_reason(ktb_conn_error(conn));
 
 	if (!err) {
 		item->attached = true;
@@ -64,6 +64,34 @@ static int attach_item(struct ktb_conn *conn, const struct ktb_session_info *ses
 		return fail("cannot attach %s: %s", item->name, reason);
 	item->reason = err == -EEXIST ? strdup("attached already") : reason_of(reason, item->name);
 	return item->reason ? EXIT_DONE : fail("out of memory");
+}
+
+static int attach_functions(struct ktb_conn *conn, const struct ktb_session_info *session,
+			    const struct ktb_event_options *options, struct choice_item *item)
+{
+	struct ktb_event_options functions = *options;
+
+	functions.functions = item->functions->names;
+	functions.nr_functions = item->functions->nr;
+	functions.graph = item->functions->graph;
+	return attach_item(conn, session, &functions, item);
+}
+
+/* Of a counter, period and frequency are perf's. */
+static int attach_any(struct ktb_conn *conn, const struct ktb_session_info *session,
+		      const struct ktb_event_options *options, const struct tracing *tracing,
+		      struct choice_item *item)
+{
+	struct ktb_event_options counter = *options;
+
+	if (item->functions)
+		return attach_functions(conn, session, options, item);
+	if (!item->counter)
+		return attach_item(conn, session, options, item);
+	counter_set_rate(&item->counter->attr, tracing);
+	counter.attr = &item->counter->attr;
+	counter.period = 0;
+	return attach_item(conn, session, &counter, item);
 }
 
 static int fail_none(const struct choice *choice)
@@ -95,7 +123,7 @@ int choice_attach(struct choice *choice, struct ktb_conn *conn,
 			err = item->reason ? EXIT_DONE : fail("out of memory");
 			continue;
 		}
-		err = attach_item(conn, session, &options, item);
+		err = attach_any(conn, session, &options, tracing, item);
 		nr += item->attached;
 		room -= item->attached && !item->named;
 	}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Events named on a command line, in full or by patterns, less those of '!' patterns. */
+#include <errno.h>
 #include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,13 +86,89 @@ static int add_exclude(struct choice *choice, const char *pattern)
 	return EXIT_DONE;
 }
 
+static bool is_chosen(const struct choice *choice, const char *name)
+{
+	for (unsigned int i = 0; i < choice->nr; i++)
+		if (!strcmp(choice->items[i].name, name))
+			return true;
+	return false;
+}
+
+/* One that is in no catalog; what it owns becomes the choice's. */
+static int add_own_item(struct choice *choice, const struct choice_item *item)
+{
+	struct choice_item *items = reallocarray(choice->items, choice->nr + 1, sizeof(*items));
+
+	if (!items)
+		return fail("out of memory");
+	choice->items = items;
+	items[choice->nr] = *item;
+	items[choice->nr++].named = true;
+	choice->nr_named++;
+	return EXIT_DONE;
+}
+
+/* Take in a counter. Returns -1 if @name is none, else an exit status. */
+static int add_counter(struct choice *choice, const char *name)
+{
+	struct ktb_perf_event *counter = malloc(sizeof(*counter));
+	char error[256];
+	int err;
+
+	if (!counter)
+		return fail("out of memory");
+	err = ktb_perf_event_parse(name, counter, error, sizeof(error));
+	if (!err && !is_chosen(choice, counter->name)) {
+		const struct choice_item item = { .name = counter->name, .counter = counter };
+
+		err = add_own_item(choice, &item);
+		if (!err)
+			return EXIT_DONE;
+	}
+	free(counter);
+	if (err == -ENOENT)
+		return -1;
+	return err < 0 ? fail("%s: %s", name, error) : err;
+}
+
+/* Take in calls of functions. Returns -1 if @name is none, else an exit status. */
+static int add_functions(struct choice *choice, const char *name)
+{
+	struct ktb_functions *functions = malloc(sizeof(*functions));
+	char error[256];
+	int err;
+
+	if (!functions)
+		return fail("out of memory");
+	err = ktb_functions_parse(name, functions, error, sizeof(error));
+	if (!err && !is_chosen(choice, functions->name)) {
+		const struct choice_item item = { .name = functions->name, .functions = functions };
+
+		err = add_own_item(choice, &item);
+		if (!err)
+			return EXIT_DONE;
+	}
+	if (err >= 0)
+		ktb_functions_clear(functions);
+	free(functions);
+	if (err == -ENOENT)
+		return -1;
+	return err < 0 ? fail("%s: %s", name, error) : err;
+}
+
 /* Take in a name, a pattern, or "!" and either. Returns an exit status, the reason told. */
 int choice_add(struct choice *choice, const char *name)
 {
 	struct catalog_event *event;
+	int err;
 
 	if (*name == '!')
 		return add_exclude(choice, name + 1);
+	err = add_counter(choice, name);
+	if (err < 0)
+		err = add_functions(choice, name);
+	if (err >= 0)
+		return err;
 	if (is_glob(name))
 		return add_glob(choice, name);
 	event = catalog_find(&choice->catalog, name);
@@ -130,10 +207,19 @@ int choice_end(struct choice *choice)
 	return err || left ? err : fail("of the events asked for all are excluded");
 }
 
+static void choice_item_free(struct choice_item *item)
+{
+	free(item->reason);
+	free(item->counter);
+	if (item->functions)
+		ktb_functions_clear(item->functions);
+	free(item->functions);
+}
+
 void choice_free(struct choice *choice)
 {
 	for (unsigned int i = 0; i < choice->nr; i++)
-		free(choice->items[i].reason);
+		choice_item_free(&choice->items[i]);
 	for (unsigned int i = 0; i < choice->nr_excludes; i++)
 		free(choice->excludes[i]);
 	free(choice->items);

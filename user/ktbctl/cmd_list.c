@@ -2,6 +2,7 @@
 /* ktbctl list: which events there are, and how the module would trace them. */
 #include <fnmatch.h>
 #include <getopt.h>
+#include <glob.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -13,7 +14,8 @@ static const char help_list[] =
 	"List events: name, tracepoint id, and the path on which their hits reach a\n"
 	"ring. Path 'native' is the module's own probe, 'perf' a counter of the kernel's\n"
 	"perf with the module behind it; 'none' means that the event cannot be attached.\n"
-	"An id of '-' means that there is none.\n"
+	"An id of '-' means that there is none. Counters that every machine of the kind\n"
+	"has come first; others are named as in ktbctl-attach(1).\n"
 	"\n"
 	"  GLOB    events to list, such as 'sched:*'; all if not given\n"
 	"  --json  print JSON\n";
@@ -39,10 +41,46 @@ static void add_json(struct json_object *list, struct catalog_event *event)
 	json_object_array_add(list, object);
 }
 
+/* Hardware counters need a PMU of the processor's, of whatever name. */
+static bool has_cpu_pmu(void)
+{
+	glob_t found = { 0 };
+	bool has = !glob("/sys/bus/event_source/devices/{cpu,cpu_*,armv*}/type", GLOB_BRACE, NULL,
+			 &found);
+
+	globfree(&found);
+	return has;
+}
+
+/* Returns how many match. */
+static unsigned int show_counters(const struct context *context, struct json_object *list,
+				  const char *glob)
+{
+	const bool hardware = has_cpu_pmu();
+	unsigned int nr = 0;
+	const char *name;
+	uint32_t type;
+
+	for (unsigned int i = 0; (name = ktb_perf_event_name(i, &type)); i++) {
+		struct catalog_event event = { .name = (char *)name,
+					       .path = KTB_PATH_PERF,
+					       .type = -1 };
+
+		if (fnmatch(glob, name, 0) || (type == PERF_TYPE_HARDWARE && !hardware))
+			continue;
+		nr++;
+		if (context->json)
+			add_json(list, &event);
+		else
+			print_event(&event);
+	}
+	return nr;
+}
+
 static int show(const struct context *context, const struct catalog *catalog, const char *glob)
 {
 	struct json_object *list = json_object_new_array(), *object;
-	unsigned int nr = 0;
+	unsigned int nr = show_counters(context, list, glob);
 
 	for (unsigned int i = 0; i < catalog->nr; i++) {
 		if (fnmatch(glob, catalog->events[i].name, 0))

@@ -68,9 +68,8 @@ static int choose_events(struct choice *choice, const struct options *options)
 		list = strdup(options->events[i]);
 		if (!list)
 			return fail("out of memory");
-		for (name = strtok_r(list, ",", &rest); name && !err;
-		     name = strtok_r(NULL, ",", &rest))
-			err = choice_add(choice, name);
+		for (rest = list; !err && (name = next_event(&rest));)
+			err = *name ? choice_add(choice, name) : EXIT_DONE;
 		free(list);
 	}
 	return err ? err : choice_end(choice);

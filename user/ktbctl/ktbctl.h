@@ -41,11 +41,13 @@ extern const struct command cmd_disable;
 extern const struct command cmd_enable;
 extern const struct command cmd_flame;
 extern const struct command cmd_list;
+extern const struct command cmd_probe;
 extern const struct command cmd_read;
 extern const struct command cmd_record;
 extern const struct command cmd_report;
 extern const struct command cmd_script;
 extern const struct command cmd_snapshot;
+extern const struct command cmd_stat;
 extern const struct command cmd_status;
 
 /* message.c: to stderr, with the program's name; each returns an exit status */
@@ -65,6 +67,7 @@ const char *size_text(uint64_t size, char *text, size_t len);
 /* cpus.c: lists of CPUs, such as "0-3,8" */
 const char *check_cpu_list(const char *text);
 int check_cpus(const char *list);
+bool cpu_list_next(const char *list, unsigned long *cpu);
 
 /* connect.c */
 struct ktb_conn *connect_module(void);
@@ -94,7 +97,9 @@ bool is_glob(const char *name);
 
 /* choose.c: events named on the command line */
 struct choice_item {
-	const char *name; /* the catalog's */
+	const char *name; /* the catalog's, the counter's or the functions' */
+	struct ktb_perf_event *counter; /* it is one, or NULL */
+	struct ktb_functions *functions; /* it is calls of them, or NULL */
 	bool named; /* in full: it must succeed */
 	bool excluded;
 	bool attached;
@@ -110,6 +115,9 @@ struct choice {
 	char **excludes; /* patterns */
 	unsigned int nr_excludes;
 };
+
+char *next_event(char **list);
+const char *counter_reason(const char *text);
 
 int choice_add(struct choice *choice, const char *name);
 int choice_end(struct choice *choice);

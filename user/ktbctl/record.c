@@ -126,6 +126,35 @@ static unsigned int frames_of(struct printer *printer, const struct ktb_sample *
 	return printer->stacks ? ktb_stacks_frames(printer->stacks, sample, frames, FRAMES_MAX) : 0;
 }
 
+/* A counter has no data of its own: how much it counted, and where it was then. */
+static void counter_text(struct printer *printer, const struct ktb_sample *sample, char *text,
+			 size_t len)
+{
+	const bool kernel = (int64_t)sample->ip < 0;
+	const uint64_t chain[] = { kernel ? PERF_CONTEXT_KERNEL : PERF_CONTEXT_USER, sample->ip };
+	struct ktb_frame frames[FRAMES_MAX];
+	struct ktb_sample here = *sample;
+
+	here.chain = chain;
+	here.nr_chain = ARRAY_SIZE(chain);
+	if (frames_of(printer, &here, frames) && frames[0].symbol)
+		snprintf(text, len, "%" PRIu64 " at %s+0x%" PRIx64 " (%s)", sample->period,
+			 frames[0].symbol, frames[0].offset, frames[0].dso ? frames[0].dso : "?");
+	else
+		snprintf(text, len, "%" PRIu64 " at %" PRIx64, sample->period, sample->ip);
+}
+
+/* No event's data are of type 0. */
+static bool is_counter(const struct ktb_sample *sample)
+{
+	uint32_t data;
+
+	if (sample->raw_size != sizeof(data))
+		return false;
+	memcpy(&data, sample->raw, sizeof(data));
+	return !data;
+}
+
 static int print_sample(struct printer *printer, const struct ktb_sample *sample)
 {
 	const char *event = names_of(&printer->names, sample);
@@ -133,11 +162,15 @@ static int print_sample(struct printer *printer, const struct ktb_sample *sample
 	struct ktb_frame frames[FRAMES_MAX];
 	struct json_object *object;
 	unsigned int nr;
-	char raw[64];
+	char raw[256];
 	int err;
 
 	if (!text) {
-		snprintf(raw, sizeof(raw), "(%u bytes of unknown format)", sample->raw_size);
+		if (is_counter(sample))
+			counter_text(printer, sample, raw, sizeof(raw));
+		else
+			snprintf(raw, sizeof(raw), "(%u bytes of unknown format)",
+				 sample->raw_size);
 		text = raw;
 	}
 	ktb_comms_learn(printer->comms, printer->formats, sample);
@@ -166,6 +199,24 @@ static int print_lost(struct printer *printer, const struct ktb_sample *sample)
 	return put_json(json_lost(sample, ktb_comms_get(printer->comms, sample->tid)));
 }
 
+static int print_throttle(struct printer *printer, const struct ktb_sample *sample)
+{
+	const bool begins = sample->type == PERF_RECORD_THROTTLE;
+	const char *event = names_of(&printer->names, sample);
+	struct json_object *object;
+	char text[256];
+
+	if (!printer->json) {
+		snprintf(text, sizeof(text), "%s %s", event,
+			 begins ? "fires too often: perf stops it for a moment" : "fires again");
+		return print_text(printer, sample, begins ? "THROTTLE" : "UNTHROTTLE", text);
+	}
+	object = json_record(begins ? "throttle" : "unthrottle", sample,
+			     ktb_comms_get(printer->comms, sample->tid));
+	json_object_object_add(object, "event", json_text(event, strlen(event)));
+	return put_json(object);
+}
+
 /* Returns 0, or a negative errno of writing. */
 int print_record(struct printer *printer, const struct ktb_sample *sample)
 {
@@ -173,5 +224,7 @@ int print_record(struct printer *printer, const struct ktb_sample *sample)
 		return print_sample(printer, sample);
 	if (sample->type == PERF_RECORD_LOST)
 		return print_lost(printer, sample);
+	if (sample->type == PERF_RECORD_THROTTLE || sample->type == PERF_RECORD_UNTHROTTLE)
+		return print_throttle(printer, sample);
 	return 0;
 }

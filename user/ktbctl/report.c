@@ -33,6 +33,9 @@ void print_ledger(int width, const char *name, const char *path, const struct kt
 	       width, name, path, ledger->hits, ledger->written, ledger->filtered,
 	       ledger->not_sampled, ledger->lost_full, ledger->lost_big, ledger->lost_recursion,
 	       ledger->count);
+	if (ledger->throttled)
+		printf("  %-*s (throttled %" PRIu64 " times by perf: it fired too often)\n", width,
+		       "", ledger->throttled);
 }
 
 static void add_u64(struct json_object *object, const char *name, uint64_t value)
@@ -54,6 +57,7 @@ struct json_object *json_ledger(const struct ktb_ledger *ledger)
 	add_u64(object, "lost_big", ledger->lost_big);
 	add_u64(object, "lost_recursion", ledger->lost_recursion);
 	add_u64(object, "count", ledger->count);
+	add_u64(object, "throttled", ledger->throttled);
 	return object;
 }
 

@@ -51,29 +51,51 @@ static unsigned int distance(const char *event, const char *name)
 	return edit_distance(event, name);
 }
 
+/* The nearest names so far, nearest first. */
+struct nearest {
+	const char *name; /* what was asked for */
+	const char **near;
+	unsigned int far[8];
+	unsigned int nr;
+	unsigned int max;
+	unsigned int limit;
+};
+
+static void consider(struct nearest *nearest, const char *event)
+{
+	unsigned int d = distance(event, nearest->name), at;
+
+	if (d > nearest->limit ||
+	    (nearest->nr == nearest->max && d >= nearest->far[nearest->nr - 1]))
+		return;
+	if (nearest->nr < nearest->max)
+		nearest->nr++;
+	for (at = nearest->nr - 1; at && nearest->far[at - 1] > d; at--) {
+		nearest->far[at] = nearest->far[at - 1];
+		nearest->near[at] = nearest->near[at - 1];
+	}
+	nearest->far[at] = d;
+	nearest->near[at] = event;
+}
+
 /*
- * The at most @max nearest names, nearest first, in @near, none of which is
- * farther than a third of the name's letters. Returns how many.
+ * The at most @max nearest names of events and counters, nearest first, in @near,
+ * none of which is farther than a third of the name's letters. Returns how many.
  */
 unsigned int suggest(const struct catalog *catalog, const char *name, const char **near,
 		     unsigned int max)
 {
-	unsigned int limit = strlen(name) / 3 + 1, far[8], nr = 0, at, d;
+	struct nearest nearest = {
+		.name = name, .near = near, .max = max, .limit = strlen(name) / 3 + 1
+	};
+	const char *counter;
+	uint32_t type;
 
-	if (max > ARRAY_SIZE(far))
-		max = ARRAY_SIZE(far);
-	for (unsigned int i = 0; i < catalog->nr; i++) {
-		d = distance(catalog->events[i].name, name);
-		if (d > limit || (nr == max && d >= far[nr - 1]))
-			continue;
-		if (nr < max)
-			nr++;
-		for (at = nr - 1; at && far[at - 1] > d; at--) {
-			far[at] = far[at - 1];
-			near[at] = near[at - 1];
-		}
-		far[at] = d;
-		near[at] = catalog->events[i].name;
-	}
-	return nr;
+	if (nearest.max > ARRAY_SIZE(nearest.far))
+		nearest.max = ARRAY_SIZE(nearest.far);
+	for (unsigned int i = 0; i < catalog->nr; i++)
+		consider(&nearest, catalog->events[i].name);
+	for (unsigned int i = 0; (counter = ktb_perf_event_name(i, &type)); i++)
+		consider(&nearest, counter);
+	return nearest.nr;
 }

@@ -86,6 +86,8 @@ const char *tracing_set(struct tracing *tracing, int c, const char *text)
 	case 'C':
 		tracing->cpus = text;
 		return check_cpu_list(text);
+	case 'F':
+		return parse_freq(text, &tracing->freq);
 	case 'g':
 		if (!tracing->max_stack)
 			tracing->max_stack = DEFAULT_MAX_STACK;
@@ -117,6 +119,8 @@ int tracing_check(const struct context *context, const struct tracing *tracing)
 		return fail_usage(context, "either -p, for processes, or -t, for threads");
 	if (tracing->all && (pids || tids || tracing->cpus))
 		return fail_usage(context, "-a is for everything: leave out -p, -t and -C");
+	if (tracing->period && tracing->freq)
+		return fail_usage(context, "either -c, for a period, or -F, for a frequency");
 	if (tracing->no_inherit && !pids && !tids)
 		return fail_usage(context, "--no-inherit is for -p and -t");
 	return tracing->cpus ? check_cpus(tracing->cpus) : EXIT_DONE;

@@ -19,12 +19,13 @@ enum {
 	OPTION_OWN, /* the first one that is a command's own */
 };
 
-#define TRACING_LETTERS "ac:C:gp:t:v"
+#define TRACING_LETTERS "ac:C:F:gp:t:v"
 /* clang-format off */
 #define TRACING_OPTIONS							\
 	{ "all-cpus", no_argument, NULL, 'a' },				\
 	{ "count", required_argument, NULL, 'c' },			\
 	{ "cpu", required_argument, NULL, 'C' },			\
+	{ "freq", required_argument, NULL, 'F' },			\
 	{ "pid", required_argument, NULL, 'p' },			\
 	{ "tid", required_argument, NULL, 't' },			\
 	{ "verbose", no_argument, NULL, 'v' },				\
@@ -33,18 +34,20 @@ enum {
 	{ "max-events", required_argument, NULL, OPTION_MAX_EVENTS }
 /* clang-format on */
 
-#define TRACING_HELP                                                                       \
-	"  -c, --count N     a record of every N-th hit only\n"                            \
-	"  -g                records with callchains, kernel and user frames\n"            \
-	"      --max-stack N callchains of at most N frames (127); implies -g\n"           \
-	"  -p, --pid PID     only hits of process PID, several with commas between: its\n" \
-	"                    threads, and the threads and children they make later\n"      \
-	"  -t, --tid TID     only hits of thread TID, several with commas between\n"       \
-	"      --no-inherit  with -p and -t: not of threads and children made later\n"     \
-	"  -C, --cpu CPUS    only hits on these CPUs, such as 0-3,8\n"                     \
-	"  -a, --all-cpus    hits of all processes on all CPUs, as without -p, -t, -C\n"   \
-	"      --max-events N\n"                                                           \
-	"                    attach at most N events, of patterns the first ones (1024)\n" \
+#define TRACING_HELP                                                                        \
+	"  -c, --count N     a record of every N-th hit only\n"                             \
+	"  -F, --freq N      of counters, about N records a second and CPU (4000), 'max'\n" \
+	"                    for as many as perf allows\n"                                  \
+	"  -g                records with callchains, kernel and user frames\n"             \
+	"      --max-stack N callchains of at most N frames (127); implies -g\n"            \
+	"  -p, --pid PID     only hits of process PID, several with commas between: its\n"  \
+	"                    threads, and the threads and children they make later\n"       \
+	"  -t, --tid TID     only hits of thread TID, several with commas between\n"        \
+	"      --no-inherit  with -p and -t: not of threads and children made later\n"      \
+	"  -C, --cpu CPUS    only hits on these CPUs, such as 0-3,8\n"                      \
+	"  -a, --all-cpus    hits of all processes on all CPUs, as without -p, -t, -C\n"    \
+	"      --max-events N\n"                                                            \
+	"                    attach at most N events, of patterns the first ones (1024)\n"  \
 	"  -v, --verbose     name each event that is attached or skipped\n"
 
 struct id_list {
@@ -54,6 +57,7 @@ struct id_list {
 
 struct tracing {
 	uint64_t period; /* 0: not given */
+	uint64_t freq; /* 0: not given */
 	uint32_t max_stack; /* 0: no callchains */
 	struct id_list pids;
 	struct id_list tids;
@@ -67,6 +71,10 @@ struct tracing {
 const char *tracing_set(struct tracing *tracing, int c, const char *text);
 int tracing_check(const struct context *context, const struct tracing *tracing);
 void tracing_event_options(const struct tracing *tracing, struct ktb_event_options *options);
+/* counters.c */
+const char *parse_freq(const char *text, uint64_t *freq);
+void counter_set_rate(struct perf_event_attr *attr, const struct tracing *tracing);
+
 void tracing_free(struct tracing *tracing);
 
 #endif /* KTBCTL_TRACING_H */

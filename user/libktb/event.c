@@ -6,6 +6,8 @@
 
 #include "internal.h"
 
+#define ROOM 4096 /* for all else of a request */
+
 struct event_list {
 	struct ktb_event_info *all;
 	unsigned int nr;
@@ -42,6 +44,9 @@ static void parse_ledger_attr(const struct nlattr *attr, struct ktb_ledger *ledg
 		break;
 	case KTB_A_LEDGER_COUNT:
 		ledger->count = value;
+		break;
+	case KTB_A_LEDGER_THROTTLED:
+		ledger->throttled = value;
 		break;
 	}
 }
@@ -86,6 +91,17 @@ static int parse_cpus(const struct nlattr *attr, struct ktb_event_info *event)
 	return event->cpus ? 0 : -ENOMEM;
 }
 
+/* The kernel's may be longer or shorter than ours. */
+static void parse_perf_attr(const struct nlattr *attr, struct ktb_event_info *event)
+{
+	size_t len = nla_len(attr);
+
+	if (len > sizeof(event->attr))
+		len = sizeof(event->attr);
+	memcpy(&event->attr, nla_data(attr), len);
+	event->attr.size = sizeof(event->attr);
+}
+
 static int parse_attr(struct nlattr *attr, struct ktb_event_info *event)
 {
 	switch (nla_type(attr)) {
@@ -119,6 +135,9 @@ static int parse_attr(struct nlattr *attr, struct ktb_event_info *event)
 		break;
 	case KTB_A_EVENT_CPUS:
 		return parse_cpus(attr, event);
+	case KTB_A_EVENT_PERF_ATTR:
+		parse_perf_attr(attr, event);
+		break;
 	case KTB_A_EVENT_LEDGER:
 		parse_ledger(attr, &event->ledger);
 		break;
@@ -175,6 +194,25 @@ static void event_info_free(struct ktb_event_info *event)
 	free(event->cpu_ledgers);
 }
 
+/* Many names are more than a message has room for by itself. */
+static int put_functions(struct nl_msg *msg, const struct ktb_event_options *options)
+{
+	size_t len = nlmsg_hdr(msg)->nlmsg_len + ROOM;
+	int err;
+
+	for (unsigned int i = 0; i < options->nr_functions; i++)
+		len += nla_total_size(strlen(options->functions[i]) + 1);
+	/* It never shrinks. */
+	err = options->nr_functions ? nlmsg_expand(msg, len) : 0;
+	if (err == -NLE_INVAL)
+		err = 0;
+	for (unsigned int i = 0; i < options->nr_functions && !err; i++)
+		err = nla_put_string(msg, KTB_A_EVENT_FUNCTION, options->functions[i]);
+	if (options->graph && !err)
+		err = nla_put_flag(msg, KTB_A_EVENT_GRAPH);
+	return err;
+}
+
 /* Returns 0, or an error of libnl's if the request gets too long. */
 static int put_options(struct nl_msg *msg, const struct ktb_event_options *options)
 {
@@ -194,6 +232,7 @@ static int put_options(struct nl_msg *msg, const struct ktb_event_options *optio
 		err = err   ?:
 			      nla_put(msg, KTB_A_EVENT_PERF_ATTR, options->attr->size,
 				      options->attr);
+	err = err ?: put_functions(msg, options);
 	if (options->disabled)
 		err = err ?: nla_put_u8(msg, KTB_A_EVENT_ENABLED, 0);
 	return err;

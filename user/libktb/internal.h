@@ -16,6 +16,9 @@
 	"the ktrace_bridge module is not loaded: load ktrace_bridge first (insmod ktrace_bridge.ko)"
 
 /* array.c */
+/* function.c */
+const char *ktb_format_name(const char *name);
+
 void *ktb_array_more(void *array, unsigned int nr, size_t size);
 
 /* extack.c: what the kernel says of a refusal */

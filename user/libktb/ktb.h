@@ -272,7 +272,10 @@ void ktb_session_list_free(struct ktb_session_info *list, int nr);
  * @lost_full: lost, the ring was full
  * @lost_big: lost, the record was too large
  * @lost_recursion: lost, the event fired inside its own probe
- * @count: sum of perf's event count, 1 a hit where the event has none
+ * @count: sum of perf's event count over the hits not filtered, 1 a hit where the
+ *	event has none
+ * @throttled: times that perf throttled it; what it would have fired meanwhile is
+ *	no hit
  *
  * @hits is the sum of @written to @lost_recursion whenever the event is quiet.
  */
@@ -286,6 +289,7 @@ struct ktb_ledger {
 	uint64_t lost_big;
 	uint64_t lost_recursion;
 	uint64_t count;
+	uint64_t throttled;
 };
 
 /**
@@ -299,6 +303,10 @@ struct ktb_ledger {
  * @cpus: only hits on these CPUs, such as "0-3,8"; NULL for all
  * @attr: the perf event that fires, the event's name then being only a name;
  *	NULL for the tracepoint of that name
+ * @functions: calls of these functions of the kernel, globs or with @graph plain
+ *	names, the event's name then being only a name; NULL for another source
+ * @nr_functions: entries in @functions
+ * @graph: with @functions, at their return
  * @disabled: attach it disabled
  *
  * Numbers of processes and threads are those of the caller's pid namespace.
@@ -312,6 +320,9 @@ struct ktb_event_options {
 	bool inherit;
 	const char *cpus;
 	const struct perf_event_attr *attr;
+	char *const *functions;
+	unsigned int nr_functions;
+	bool graph;
 	bool disabled;
 };
 
@@ -330,6 +341,7 @@ struct ktb_event_options {
  * @tids: the threads it is limited to
  * @inherit: whether threads and children made later are taken in
  * @cpus: the CPUs it is limited to, such as "0-3,8"; NULL for none
+ * @attr: the perf event that fires; its size is 0 for a tracepoint
  * @ledger: sum over all CPUs
  * @nr_cpu_ledgers: entries in @cpu_ledgers
  * @cpu_ledgers: one per CPU that had a hit, when asked for
@@ -348,6 +360,7 @@ struct ktb_event_info {
 	uint32_t *tids;
 	bool inherit;
 	char *cpus;
+	struct perf_event_attr attr;
 	struct ktb_ledger ledger;
 	unsigned int nr_cpu_ledgers;
 	struct ktb_ledger *cpu_ledgers;
@@ -359,8 +372,8 @@ struct ktb_event_info {
  * @session: number of the session
  * @name: name of the event, "system:event"
  * @options: options, NULL for every hit of every thread
- * @event: filled with session, id, name, type and path; nothing to free; may be
- *	NULL
+ * @event: filled with session, id, name, type, path and attr; nothing to free;
+ *	may be NULL
  *
  * Return: 0, or
  * * -ENOENT: no such session or event
@@ -432,6 +445,199 @@ void ktb_event_info_copy(struct ktb_event_info *to, const struct ktb_event_info 
  * @nr: number of entries
  */
 void ktb_event_list_free(struct ktb_event_info *list, int nr);
+
+/* ---- counters ------------------------------------------------------------- */
+
+/**
+ * struct ktb_perf_event - a counter, timer or breakpoint
+ * @name: name to attach it by
+ * @attr: for &struct ktb_event_options; neither sample_period nor freq is set if
+ *	the text asks for none
+ */
+struct ktb_perf_event {
+	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
+	struct perf_event_attr attr;
+};
+
+/**
+ * ktb_perf_event_parse() - understand a counter in perf's notation
+ * @text: such as "cycles:u", "cpu-clock/freq=99/", "r1a8", "L1-dcache-loads",
+ *	"cpu/event=0x3c/" or "mem:0x1000/8:rw"
+ * @event: filled
+ * @error: set to one line of text that says what is wrong, empty on -ENOENT
+ * @len: bytes at @error
+ *
+ * Whether this machine has the counter, attaching it tells.
+ *
+ * Return: 0, or
+ * * -ENOENT: it is not a counter's notation: a tracepoint, maybe
+ * * -EINVAL, -EOPNOTSUPP: it is one, with something wrong in it
+ * * -ENODEV: there is no such PMU
+ * * -EPERM: the address of a kernel symbol is hidden
+ * * -ENOMEM: out of memory
+ */
+int ktb_perf_event_parse(const char *text, struct ktb_perf_event *event, char *error, size_t len);
+
+/**
+ * ktb_perf_event_name() - names of counters, one after the other
+ * @index: from 0
+ * @type: set to PERF_TYPE_HARDWARE or PERF_TYPE_SOFTWARE
+ *
+ * Return: the name, NULL behind the last one.
+ */
+const char *ktb_perf_event_name(unsigned int index, uint32_t *type);
+
+/* ---- calls of functions --------------------------------------------------- */
+
+/**
+ * struct ktb_functions - functions of the kernel
+ * @name: name to attach the event by
+ * @graph: whether it fires at their return
+ * @nr: entries in @names
+ * @names: for &struct ktb_event_options
+ */
+struct ktb_functions {
+	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
+	bool graph;
+	unsigned int nr;
+	char **names;
+};
+
+/**
+ * ktb_functions_parse() - understand an event that is calls of functions
+ * @text: "function:LIST", at their entry, or "fgraph:LIST", at their return; LIST
+ *	is globs with blanks between, "!" before what is to be left out, ":mod:NAME"
+ *	behind for those of a module
+ * @functions: filled; ktb_functions_clear() frees it
+ * @error: set to one line of text that says what is wrong, empty on -ENOENT
+ * @len: bytes at @error
+ *
+ * Return: 0, or
+ * * -ENOENT: it is not this notation
+ * * -EINVAL: no functions, or none that can be traced
+ * * -E2BIG: more functions than an event can have
+ * * -ENOMEM: out of memory
+ */
+int ktb_functions_parse(const char *text, struct ktb_functions *functions, char *error,
+			size_t len);
+
+/**
+ * ktb_functions_clear() - free what functions point to
+ * @functions: the functions
+ */
+void ktb_functions_clear(struct ktb_functions *functions);
+
+/* ---- dynamic probes ------------------------------------------------------- */
+
+/**
+ * enum ktb_probe_kind - where a probe is
+ * @KTB_PROBE_KERNEL: in the kernel
+ * @KTB_PROBE_KERNEL_RETURN: where a kernel function returns
+ * @KTB_PROBE_USER: in programs
+ * @KTB_PROBE_USER_RETURN: where a function of programs returns
+ */
+enum ktb_probe_kind {
+	KTB_PROBE_KERNEL,
+	KTB_PROBE_KERNEL_RETURN,
+	KTB_PROBE_USER,
+	KTB_PROBE_USER_RETURN,
+};
+
+/**
+ * struct ktb_probe - an event that tracefs makes at a place in code
+ * @kind: where
+ * @system: the event's system
+ * @event: its name there
+ * @place: kernel function and offset, or file and offset
+ * @args: what it records, in tracefs's notation
+ */
+struct ktb_probe {
+	enum ktb_probe_kind kind;
+	char *system;
+	char *event;
+	char *place;
+	char *args;
+};
+
+/**
+ * struct ktb_probe_error - why a probe cannot be had
+ * @text: one line
+ * @command: what tracefs was told, empty if it is not what is wrong
+ * @column: where in @command, from 0, or -1
+ */
+struct ktb_probe_error {
+	char text[512];
+	char command[1024];
+	int column;
+};
+
+/**
+ * ktb_probe_parse() - understand a probe's definition
+ * @text: "[NAME ]PLACE[ ARGUMENT...]" or "[NAME=]PLACE[ ARGUMENT...]": NAME is
+ *	"event" or "system:event", PLACE "function+offset" of the kernel or
+ *	"path:function+offset" or "path:offset" of a file, with "%return" behind it
+ *	for its returns; the arguments are as tracefs takes them
+ * @probe: filled; ktb_probe_clear() frees it
+ * @error: says what is wrong
+ *
+ * Return: 0, or
+ * * -EINVAL: it is not a definition
+ * * -ENOENT: no such file, or no such function in it
+ * * -ENOEXEC: the file is not a program or library
+ * * -ENOMEM: out of memory
+ */
+int ktb_probe_parse(const char *text, struct ktb_probe *probe, struct ktb_probe_error *error);
+
+/**
+ * ktb_probe_create() - make a probe's event
+ * @probe: the probe
+ * @error: says what is wrong
+ *
+ * The event is there until it is removed, for all that trace.
+ *
+ * Return: 0, or
+ * * -ENOENT: the kernel has no such function
+ * * -EEXIST: there is an event of this name
+ * * -EINVAL: the kernel takes no probe there, or an argument is wrong
+ * * -ENOMEM: out of memory
+ * * another negative errno of tracefs
+ */
+int ktb_probe_create(const struct ktb_probe *probe, struct ktb_probe_error *error);
+
+/**
+ * ktb_probe_remove() - remove a probe's event
+ * @system: the event's system
+ * @name: its name there
+ * @error: says what is wrong
+ *
+ * Return: 0, or
+ * * -ENOENT: there is no such probe
+ * * -EBUSY: it is traced
+ * * another negative errno of tracefs
+ */
+int ktb_probe_remove(const char *system, const char *name, struct ktb_probe_error *error);
+
+/**
+ * ktb_probe_list() - describe all probes, whoever made them
+ * @list: set to an array for ktb_probe_list_free()
+ *
+ * Return: number of entries in @list, or
+ * * -ENOMEM: out of memory
+ */
+int ktb_probe_list(struct ktb_probe **list);
+
+/**
+ * ktb_probe_list_free() - free an array of probes
+ * @list: the array, or NULL
+ * @nr: number of entries
+ */
+void ktb_probe_list_free(struct ktb_probe *list, int nr);
+
+/**
+ * ktb_probe_clear() - free what a probe points to
+ * @probe: the probe
+ */
+void ktb_probe_clear(struct ktb_probe *probe);
 
 /* ---- sources -------------------------------------------------------------- */
 

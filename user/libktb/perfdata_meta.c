@@ -9,19 +9,22 @@
 static void fill_attr(const struct ktb_perfdata *file, const struct ktb_event_info *event,
 		      struct perf_event_attr *attr)
 {
-	*attr = (struct perf_event_attr){
-		.type = PERF_TYPE_TRACEPOINT,
-		.size = KTB_ATTR_SIZE,
-		.config = event->type,
-		.sample_period = event->period ? event->period : 1,
-		.sample_type = file->sample_type,
-		.read_format = PERF_FORMAT_ID,
-		.disabled = 1,
-		.inherit = 1,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-	};
+	if (event->attr.size)
+		*attr = event->attr;
+	else
+		*attr = (struct perf_event_attr){
+			.type = PERF_TYPE_TRACEPOINT,
+			.config = event->type,
+			.sample_period = event->period ? event->period : 1,
+		};
+	attr->size = KTB_ATTR_SIZE;
+	attr->sample_type = file->sample_type;
+	attr->read_format = PERF_FORMAT_ID;
+	attr->disabled = 1;
+	attr->inherit = 1;
+	attr->sample_id_all = 1;
+	attr->use_clockid = 1;
+	attr->clockid = CLOCK_MONOTONIC;
 }
 
 /* The event that tells of new tasks and mappings; its ids are where a sample's are. */

@@ -41,20 +41,21 @@ static void put_printk_formats(struct ktb_blob *blob)
 /* Bytes of the system's name, at the beginning of the event's. */
 static size_t system_len(const struct ktb_event_info *event)
 {
-	return strcspn(event->name, ":");
+	return strcspn(ktb_format_name(event->name), ":");
 }
 
 static bool same_system(const struct ktb_event_info *a, const struct ktb_event_info *b)
 {
 	size_t len = system_len(a);
 
-	return len == system_len(b) && !memcmp(a->name, b->name, len);
+	return len == system_len(b) &&
+	       !memcmp(ktb_format_name(a->name), ktb_format_name(b->name), len);
 }
 
 static bool put_format(struct ktb_perfdata *file, struct ktb_blob *blob,
 		       const struct ktb_event_info *event)
 {
-	char *system = strdup(event->name), *name, *text = NULL;
+	char *system = strdup(ktb_format_name(event->name)), *name, *text = NULL;
 	int size = 0;
 
 	name = system ? strchr(system, ':') : NULL;
@@ -74,14 +75,20 @@ static bool put_format(struct ktb_perfdata *file, struct ktb_blob *blob,
 	return true;
 }
 
+/* A counter has no data of its own, and no format. */
+static bool has_format(const struct ktb_event_info *event)
+{
+	return !event->attr.size;
+}
+
 /* Is there an event of the same system, or, if @twin, the same event before? */
 static bool seen_before(const struct ktb_perfdata *file, unsigned int at, bool twin)
 {
 	const struct ktb_event_info *events = file->events;
 
 	for (unsigned int i = 0; i < at; i++)
-		if (twin ? !strcmp(events[i].name, events[at].name) :
-			   same_system(&events[i], &events[at]))
+		if (has_format(&events[i]) && (twin ? !strcmp(events[i].name, events[at].name) :
+						      same_system(&events[i], &events[at])))
 			return true;
 	return false;
 }
@@ -93,11 +100,12 @@ static bool put_system(struct ktb_perfdata *file, struct ktb_blob *blob, unsigne
 	size_t count = blob->len + system_len(&events[first]) + 1;
 	uint32_t nr = 0;
 
-	ktb_blob_put(blob, events[first].name, system_len(&events[first]));
+	ktb_blob_put(blob, ktb_format_name(events[first].name), system_len(&events[first]));
 	ktb_blob_put(blob, NULL, 1);
 	ktb_blob_put_u32(blob, 0);
 	for (unsigned int i = first; i < file->nr_events; i++) {
-		if (!same_system(&events[first], &events[i]) || seen_before(file, i, true))
+		if (!has_format(&events[i]) || !same_system(&events[first], &events[i]) ||
+		    seen_before(file, i, true))
 			continue;
 		if (!put_format(file, blob, &events[i]))
 			return false;
@@ -108,15 +116,21 @@ static bool put_system(struct ktb_perfdata *file, struct ktb_blob *blob, unsigne
 	return true;
 }
 
+/* Whether a system's formats begin with those of event @at. */
+static bool is_first(const struct ktb_perfdata *file, unsigned int at)
+{
+	return has_format(&file->events[at]) && !seen_before(file, at, false);
+}
+
 static bool put_events(struct ktb_perfdata *file, struct ktb_blob *blob)
 {
 	uint32_t nr = 0;
 
 	for (unsigned int i = 0; i < file->nr_events; i++)
-		nr += !seen_before(file, i, false);
+		nr += is_first(file, i);
 	ktb_blob_put_u32(blob, nr);
 	for (unsigned int i = 0; i < file->nr_events; i++)
-		if (!seen_before(file, i, false) && !put_system(file, blob, i))
+		if (is_first(file, i) && !put_system(file, blob, i))
 			return false;
 	return true;
 }

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Calls of functions in ktbctl's notation. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "tap.h"
+
+static char error[256];
+static struct ktb_functions functions;
+
+static bool has(unsigned int i, const char *name)
+{
+	return i < functions.nr && !strcmp(functions.names[i], name);
+}
+
+static void test_lists(void)
+{
+	int err =
+		ktb_functions_parse("function:vfs_*  !vfs_read*", &functions, error, sizeof(error));
+
+	ok(!err && functions.nr == 2 && has(0, "vfs_*") && has(1, "!vfs_read*"),
+	   "globs, and one to leave out");
+	ok(!functions.graph && !strcmp(functions.name, "function:vfs_*  !vfs_read*"),
+	   "named as it was written");
+	ktb_functions_clear(&functions);
+	ok(!functions.names && !functions.nr, "nothing is left");
+}
+
+static void wrong(const char *text, int err, const char *says)
+{
+	int got = ktb_functions_parse(text, &functions, error, sizeof(error));
+
+	ok(got == err && strstr(error, says) && !functions.nr, "'%s' is refused (%s)", text, error);
+}
+
+static void test_formats(void)
+{
+	ok(!strcmp(ktb_format_name("function:vfs_*"), "ftrace:function"), "format of an entry");
+	ok(!strcmp(ktb_format_name("fgraph:vfs_read"), "ftrace:funcgraph_exit"), "of a return");
+	ok(!strcmp(ktb_format_name("sched:sched_switch"), "sched:sched_switch"), "of all else");
+}
+
+int main(void)
+{
+	char many[32 * 1024] = "function:";
+
+	test_lists();
+	wrong("sched:sched_switch", -ENOENT, "");
+	wrong("function:", -EINVAL, "which functions");
+	wrong("function:!vfs_read", -EINVAL, "which functions");
+	wrong("function:!", -EINVAL, "names no function");
+	for (int i = 0; i < 1025; i++)
+		strcat(many, "a ");
+	wrong(many, -E2BIG, "1024");
+	memset(many + 9, 'a', 300);
+	many[309] = 0;
+	wrong(many, -EINVAL, "too long");
+	test_formats();
+	return tap_end();
+}
