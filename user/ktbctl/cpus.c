@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Lists of CPUs, such as "0-3,8". */
 #include <ctype.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,6 +67,22 @@ static bool has(const char *list, unsigned long cpu)
 		if (range.first <= cpu && cpu <= range.last)
 			return true;
 	return false;
+}
+
+/* Move *@cpu on to the list's first CPU that is not before it, if there is one. */
+bool cpu_list_next(const char *list, unsigned long *cpu)
+{
+	unsigned long next = ULONG_MAX;
+	struct range range;
+
+	while (list && !take_range(&list, &range)) {
+		unsigned long first = range.first > *cpu ? range.first : *cpu;
+
+		if (first <= range.last && first < next)
+			next = first;
+	}
+	*cpu = next;
+	return next != ULONG_MAX;
 }
 
 static bool read_list(const char *name, char *list, size_t len)

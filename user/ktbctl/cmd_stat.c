@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * ktbctl stat: how often events happen. Tracepoints are counted by the module, in a
+ * session without records, counters by perf.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "stat_counter.h"
+#include "tracing.h"
+#include "workload.h"
+
+#define NSEC_PER_SEC 1000000000ULL
+#define NSEC_PER_MSEC 1000000ULL
+#define MIN_INTERVAL_MS 10
+
+static const char help_stat[] =
+	"usage: ktbctl stat -e EVENT... [-a | -p PID | -t TID] [-C CPUS] [-I MS] [--json]\n"
+	"                   [-- COMMAND [ARGUMENT...]]\n"
+	"\n"
+	"Count events while COMMAND runs, or until ^C: those of COMMAND and of what it\n"
+	"starts, or with -a or -C, or without COMMAND, those of the whole system.\n"
+	"\n"
+	"  -e, --event EVENT 'system:event', a pattern such as 'sched:*' (quote it), or a\n"
+	"                    counter such as 'page-faults' or 'cycles:u'; several as\n"
+	"                    further -e or with commas between, '!' before one excludes\n"
+	"  -I, --interval MS print what came every MS milliseconds, 10 or more\n"
+	"  -p, --pid PID     only of process PID, several with commas between: its\n"
+	"                    threads, and the threads and children they make later\n"
+	"  -t, --tid TID     only of thread TID, several with commas between\n"
+	"      --no-inherit  not of threads and children made later\n"
+	"  -C, --cpu CPUS    only on these CPUs, such as 0-3,8; of all processes there,\n"
+	"                    unless -p or -t are given\n"
+	"  -a, --all-cpus    of all processes on all CPUs, COMMAND or not\n"
+	"      --json        print JSON, with -I a line for each interval\n"
+	"\n"
+	"The exit status is COMMAND's, if counting did not fail.\n";
+
+/* One event: in the session, or a counter. */
+struct counted {
+	const char *name;
+	bool is_counter;
+	uint64_t id; /* in the session */
+	bool is_time; /* it counts nanoseconds */
+	struct stat_counter counter;
+	struct stat_value last; /* when it was told last */
+};
+
+struct stat {
+	const struct context *context;
+	struct ktb_conn *conn;
+	struct ktb_session_info session; /* id 0: there is none */
+	struct choice choice;
+	struct tracing tracing;
+	struct workload workload;
+	const char **events;
+	unsigned int nr_events;
+	char **command;
+	uint64_t interval; /* ns, 0: none */
+	struct counted *all;
+	unsigned int nr;
+	uint64_t begin; /* ns */
+	int signals;
+	bool stopped;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * NSEC_PER_SEC + ts.tv_nsec;
+}
+
+/* ---- what is counted ---- */
+
+static int choose(struct stat *stat)
+{
+	char *list, *name, *rest;
+	int err = catalog_load(stat->conn, &stat->choice.catalog);
+
+	for (unsigned int i = 0; i < stat->nr_events && !err; i++) {
+		list = strdup(stat->events[i]);
+		if (!list)
+			return fail("out of memory");
+		for (rest = list; !err && (name = next_event(&rest));)
+			err = *name ? choice_add(&stat->choice, name) : EXIT_DONE;
+		free(list);
+	}
+	return err ? err : choice_end(&stat->choice);
+}
+
+static bool is_time(const struct ktb_perf_event *event)
+{
+	return event->attr.type == PERF_TYPE_SOFTWARE &&
+	       (event->attr.config == PERF_COUNT_SW_CPU_CLOCK ||
+		event->attr.config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+/* As in perf, -C is for all processes. */
+static pid_t only_command(const struct stat *stat)
+{
+	return stat->tracing.all || stat->tracing.cpus ? 0 : stat->workload.pid;
+}
+
+/* Of the session's events: those that are left are what it attaches. */
+static int open_counters(struct stat *stat, unsigned int *left)
+{
+	int err = EXIT_DONE;
+
+	stat->all = calloc(stat->choice.nr, sizeof(*stat->all));
+	if (!stat->all)
+		return fail("out of memory");
+	*left = 0;
+	for (unsigned int i = 0; i < stat->choice.nr && !err; i++) {
+		struct choice_item *item = &stat->choice.items[i];
+		struct counted *counted = &stat->all[i];
+
+		counted->name = item->name;
+		if (item->counter && !item->excluded) {
+			err = stat_counter_open(&counted->counter, item->counter, &stat->tracing,
+						only_command(stat));
+			counted->is_counter = true;
+			counted->is_time = is_time(item->counter);
+			item->excluded = true;
+			stat->choice.nr_named--;
+		}
+		*left += !item->excluded;
+	}
+	stat->nr = stat->choice.nr;
+	return err;
+}
+
+static int open_session(struct stat *stat)
+{
+	const struct ktb_session_options options = {
+		.flags = KTB_SESSION_DISABLED | KTB_SESSION_COUNT_ONLY,
+	};
+	uint32_t command = (uint32_t)only_command(stat);
+	struct tracing tracing = stat->tracing;
+	char name[KTRACE_BRIDGE_NAME_LEN + 1];
+	int err;
+
+	snprintf(name, sizeof(name), "stat-%d", getpid());
+	if (ktb_session_new(stat->conn, name, &options, &stat->session))
+		return fail("cannot make a session: %s", ktb_conn_error(stat->conn));
+	if (command)
+		tracing.pids = (struct id_list){ &command, 1 };
+	err = choice_attach(&stat->choice, stat->conn, &stat->session, &tracing);
+	if (!err)
+		choice_note_skipped(&stat->choice, tracing.verbose);
+	for (unsigned int i = 0; i < stat->nr; i++)
+		if (stat->choice.items[i].attached)
+			stat->all[i].id = stat->choice.items[i].event.id;
+	return err;
+}
+
+static int open_all(struct stat *stat)
+{
+	unsigned int left = 0;
+	int err = choose(stat);
+
+	if (!err)
+		err = open_counters(stat, &left);
+	return err || !left ? err : open_session(stat);
+}
+
+/* ---- counting ---- */
+
+static int begin(struct stat *stat)
+{
+	int err = EXIT_DONE;
+
+	stat->begin = now_ns();
+	if (stat->session.id && ktb_session_set_enabled(stat->conn, stat->session.id, true))
+		return fail("%s", ktb_conn_error(stat->conn));
+	for (unsigned int i = 0; i < stat->nr && !err; i++)
+		err = stat_counter_enable(&stat->all[i].counter);
+	return err ? err : workload_start(&stat->workload);
+}
+
+/* Hits that a target left out are in the ledger, and not in the count. */
+static uint64_t ledger_count(const struct ktb_event_info *events, int nr, uint64_t id)
+{
+	for (int i = 0; i < nr; i++)
+		if (events[i].id == id)
+			return events[i].ledger.count;
+	return 0;
+}
+
+/* All at nearly one time: values by their event. */
+static int read_all(struct stat *stat, struct stat_value *values)
+{
+	struct ktb_event_info *events = NULL;
+	int nr = 0, err = EXIT_DONE;
+
+	if (stat->session.id)
+		nr = ktb_event_list(stat->conn, stat->session.id, false, &events);
+	if (nr < 0)
+		return fail("%s", ktb_conn_error(stat->conn));
+	for (unsigned int i = 0; i < stat->nr && !err; i++) {
+		if (stat->all[i].is_counter)
+			err = stat_counter_read(&stat->all[i].counter, &values[i]);
+		else
+			values[i] = (struct stat_value){ ledger_count(events, nr, stat->all[i].id),
+							 1, 1 };
+	}
+	if (events)
+		ktb_event_list_free(events, nr);
+	return err;
+}
+
+/* ---- telling ---- */
+
+/* "1,234,567" */
+static void group_digits(uint64_t number, char *text, size_t len)
+{
+	char digits[32];
+	int nr = snprintf(digits, sizeof(digits), "%" PRIu64, number);
+	size_t at = 0;
+
+	for (int i = 0; i < nr && at + 2 < len; i++) {
+		if (i && (nr - i) % 3 == 0)
+			text[at++] = ',';
+		text[at++] = digits[i];
+	}
+	text[at] = 0;
+}
+
+static double share(const struct stat_value *value)
+{
+	return value->enabled ? (double)value->running / (double)value->enabled : 1;
+}
+
+static void print_value(const struct counted *counted, const struct stat_value *value)
+{
+	char number[48];
+
+	if (counted->is_time)
+		snprintf(number, sizeof(number), "%.2f ms", (double)value->count / NSEC_PER_MSEC);
+	else
+		group_digits(value->count, number, sizeof(number));
+	printf("%20s  %s", number, counted->name);
+	if (share(value) < 1)
+		printf("  (counted %.1f%% of the time)", 100 * share(value));
+	putchar('\n');
+}
+
+static struct json_object *json_value(const struct counted *counted, const struct stat_value *value)
+{
+	struct json_object *object = json_object_new_object();
+
+	json_object_object_add(object, "name", json_text(counted->name, strlen(counted->name)));
+	json_object_object_add(object, "count", json_object_new_uint64(value->count));
+	if (counted->is_time)
+		json_object_object_add(object, "unit", json_object_new_string("ns"));
+	if (share(value) < 1)
+		json_object_object_add(object, "share", json_object_new_double(share(value)));
+	return object;
+}
+
+static bool is_told(const struct counted *counted)
+{
+	return counted->is_counter || counted->id;
+}
+
+/* To the nanosecond, and no more. */
+static struct json_object *json_seconds(double seconds)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%.9f", seconds);
+	return json_object_new_double_s(seconds, text);
+}
+
+static int tell_json(const struct stat *stat, const struct stat_value *values, double seconds)
+{
+	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
+	struct json_object *object = json_object_new_object();
+	struct json_object *list = json_object_new_array();
+
+	json_object_object_add(object, "seconds", json_seconds(seconds));
+	for (unsigned int i = 0; i < stat->nr; i++)
+		if (is_told(&stat->all[i]))
+			json_object_array_add(list, json_value(&stat->all[i], &values[i]));
+	json_object_object_add(object, "events", list);
+	if (!stat->interval)
+		return output_json(object);
+	puts(json_object_to_json_string_ext(object, flags));
+	json_object_put(object);
+	return output_flush();
+}
+
+static int tell(const struct stat *stat, const struct stat_value *values, double seconds)
+{
+	if (stat->context->json)
+		return tell_json(stat, values, seconds);
+	for (unsigned int i = 0; i < stat->nr; i++) {
+		if (!is_told(&stat->all[i]))
+			continue;
+		if (stat->interval)
+			printf("%12.6f ", seconds);
+		print_value(&stat->all[i], &values[i]);
+	}
+	if (!stat->interval)
+		printf("\n%20.6f  seconds\n", seconds);
+	return output_flush();
+}
+
+/* What came since the last time; without intervals all. */
+static int tell_new(struct stat *stat)
+{
+	struct stat_value *values = calloc(stat->nr, sizeof(*values)), now;
+	double seconds = (double)(now_ns() - stat->begin) / NSEC_PER_SEC;
+	int err = values ? read_all(stat, values) : fail("out of memory");
+
+	for (unsigned int i = 0; i < stat->nr && !err; i++) {
+		now = values[i];
+		values[i].count -= stat->all[i].last.count;
+		stat->all[i].last = now;
+	}
+	if (!err)
+		err = tell(stat, values, seconds);
+	free(values);
+	return err;
+}
+
+/* ---- waiting ---- */
+
+static int catch_signals(struct stat *stat)
+{
+	sigset_t block;
+
+	sigemptyset(&block);
+	sigaddset(&block, SIGINT);
+	sigaddset(&block, SIGTERM);
+	sigaddset(&block, SIGHUP);
+	sigaddset(&block, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &block, NULL);
+	stat->signals = signalfd(-1, &block, SFD_CLOEXEC | SFD_NONBLOCK);
+	return stat->signals < 0 ? fail("cannot wait for signals: %s", strerror(errno)) : 0;
+}
+
+static void take_signals(struct stat *stat)
+{
+	struct signalfd_siginfo info;
+
+	while (read(stat->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			workload_poll(&stat->workload);
+		else
+			stat->stopped = true;
+	}
+}
+
+/* Until the command ends, a signal comes, or @until, in ns; 0 for no such time. */
+static void wait_until(struct stat *stat, uint64_t until)
+{
+	struct pollfd fd = { .fd = stat->signals, .events = POLLIN };
+	int ms = -1;
+
+	while (!stat->stopped && !stat->workload.ended) {
+		uint64_t now = now_ns();
+
+		if (until && now >= until)
+			return;
+		if (until)
+			ms = (int)((until - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
+		poll(&fd, 1, ms);
+		take_signals(stat);
+	}
+}
+
+/* Intervals are measured from the beginning: none drifts. */
+static int count(struct stat *stat)
+{
+	uint64_t until = stat->begin;
+	int err = EXIT_DONE;
+
+	while (!err && !stat->stopped && !stat->workload.ended) {
+		until = stat->interval ? until + stat->interval : 0;
+		wait_until(stat, until);
+		if (!stat->stopped && !stat->workload.ended)
+			err = tell_new(stat);
+	}
+	if (stat->session.id)
+		ktb_session_set_enabled(stat->conn, stat->session.id, false);
+	return err ? err : tell_new(stat);
+}
+
+/* ---- the command ---- */
+
+static int run_stat_on(struct stat *stat)
+{
+	int err = catch_signals(stat), status;
+
+	if (!err && stat->command)
+		err = workload_prepare(&stat->workload, stat->command);
+	if (err)
+		return err;
+	stat->conn = connect_module();
+	err = stat->conn ? open_all(stat) : EXIT_FAILED;
+	if (!err)
+		err = begin(stat);
+	if (!err)
+		err = count(stat);
+	status = workload_end(&stat->workload);
+	return err ? err : status;
+}
+
+static void release(struct stat *stat)
+{
+	for (unsigned int i = 0; i < stat->nr; i++)
+		stat_counter_close(&stat->all[i].counter);
+	free(stat->all);
+	choice_free(&stat->choice);
+	ktb_conn_free(stat->conn); /* and the session is gone */
+	tracing_free(&stat->tracing);
+	free(stat->events);
+	if (stat->signals >= 0)
+		close(stat->signals);
+}
+
+static const char *parse_interval(const char *text, uint64_t *interval)
+{
+	uint64_t ms = 0;
+	const char *wrong = parse_number(text, 86400000, &ms);
+
+	if (!wrong && ms < MIN_INTERVAL_MS)
+		wrong = "must be 10 milliseconds or more";
+	*interval = ms * NSEC_PER_MSEC;
+	return wrong;
+}
+
+static int add_event(struct stat *stat, const char *name)
+{
+	const char **events = reallocarray(stat->events, stat->nr_events + 1, sizeof(*events));
+
+	if (!events)
+		return fail("out of memory");
+	stat->events = events;
+	events[stat->nr_events++] = name;
+	return EXIT_DONE;
+}
+
+static int check_options(const struct stat *stat)
+{
+	const struct tracing *tracing = &stat->tracing;
+
+	if (!stat->nr_events)
+		return fail_usage(stat->context, "which events? name some with -e");
+	if (stat->command && (tracing->pids.nr || tracing->tids.nr))
+		return fail_usage(stat->context, "either -p or -t, or a command");
+	if (stat->command && tracing->no_inherit)
+		return EXIT_DONE;
+	return tracing_check(stat->context, tracing);
+}
+
+static int parse_options(struct stat *stat, int argc, char **argv)
+{
+	static const struct option known[] = {
+		{ "event", required_argument, NULL, 'e' },
+		{ "interval", required_argument, NULL, 'I' },
+		{ "all-cpus", no_argument, NULL, 'a' },
+		{ "cpu", required_argument, NULL, 'C' },
+		{ "pid", required_argument, NULL, 'p' },
+		{ "tid", required_argument, NULL, 't' },
+		{ "verbose", no_argument, NULL, 'v' },
+		{ "no-inherit", no_argument, NULL, OPTION_NO_INHERIT },
+		{ 0 },
+	};
+	const char *wrong;
+	int c;
+
+	opterr = 0;
+	while ((c = getopt_long(argc, argv, "+:e:I:aC:p:t:v", known, NULL)) != -1) {
+		if (c == '?' || c == ':')
+			return fail_option(stat->context, c, argv);
+		if (c == 'e' && add_event(stat, optarg))
+			return EXIT_FAILED;
+		if (c == 'e')
+			continue;
+		wrong = c == 'I' ? parse_interval(optarg, &stat->interval) :
+				   tracing_set(&stat->tracing, c, optarg);
+		if (wrong)
+			return fail_value(stat->context, known, c, optarg, wrong);
+	}
+	if (optind < argc)
+		stat->command = argv + optind;
+	return check_options(stat);
+}
+
+static int run_stat(struct context *context, int argc, char **argv)
+{
+	struct stat stat = { .context = context, .signals = -1 };
+	int err = parse_options(&stat, argc, argv);
+
+	if (!err)
+		err = run_stat_on(&stat);
+	release(&stat);
+	return err;
+}
+
+const struct command cmd_stat = {
+	.name = "stat",
+	.summary = "count events",
+	.help = help_stat,
+	.run = run_stat,
+};

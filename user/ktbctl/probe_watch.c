@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Temporary probes. A process of their own stays, so that they go however the
+ * sessions end: by detaching, with an owner that was killed, or with the module.
+ * It listens to the module's notices, and removes a probe that is attached no more
+ * but was once; when none is left, it ends.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ktbctl.h"
+#include "probe_watch.h"
+
+#define LOOK_MS 2000 /* for what no notice tells: the module gone, the probe removed */
+#define MODULE "/sys/module/ktrace_bridge"
+
+struct watched {
+	const struct ktb_probe *probe;
+	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 2];
+	bool attached; /* was once */
+	bool gone;
+};
+
+struct watch {
+	struct ktb_conn *conn;
+	struct ktb_notify *notify;
+	struct watched *all;
+	unsigned int nr;
+};
+
+static void take(const struct ktb_notice *notice, void *arg)
+{
+	struct watch *watch = arg;
+
+	for (unsigned int i = 0; i < watch->nr; i++)
+		if (notice->cmd == KTB_CMD_EVENT_ATTACH_NTF &&
+		    !strcmp(notice->name, watch->all[i].name))
+			watch->all[i].attached = true;
+}
+
+static bool is_attached(const struct ktb_event_info *events, int nr, const char *name)
+{
+	for (int i = 0; i < nr; i++)
+		if (!strcmp(events[i].name, name))
+			return true;
+	return false;
+}
+
+static bool exists(const struct ktb_probe *probes, int nr, const struct ktb_probe *probe)
+{
+	for (int i = 0; i < nr; i++)
+		if (!strcmp(probes[i].system, probe->system) &&
+		    !strcmp(probes[i].event, probe->event))
+			return true;
+	return false;
+}
+
+/* One that something else still uses stays, and is tried again. */
+static void look_at(struct watched *watched, bool is_there, bool is_in_use)
+{
+	struct ktb_probe_error error;
+
+	if (!is_there) {
+		watched->gone = true;
+		return;
+	}
+	watched->attached |= is_in_use;
+	if (watched->attached && !is_in_use)
+		watched->gone =
+			!ktb_probe_remove(watched->probe->system, watched->probe->event, &error);
+}
+
+/* Returns whether there is still something to wait for. */
+static bool look(struct watch *watch, bool module)
+{
+	struct ktb_event_info *events = NULL;
+	struct ktb_probe *probes;
+	int nr_events = module ? ktb_event_list(watch->conn, 0, false, &events) : 0;
+	int nr_probes = ktb_probe_list(&probes);
+	unsigned int left = 0;
+
+	for (unsigned int i = 0; i < watch->nr && nr_events >= 0 && nr_probes >= 0; i++) {
+		struct watched *watched = &watch->all[i];
+
+		if (!watched->gone)
+			look_at(watched, exists(probes, nr_probes, watched->probe),
+				is_attached(events, nr_events, watched->name));
+		left += !watched->gone;
+	}
+	if (nr_probes >= 0)
+		ktb_probe_list_free(probes, nr_probes);
+	if (nr_events > 0)
+		ktb_event_list_free(events, nr_events);
+	return left || nr_events < 0 || nr_probes < 0;
+}
+
+static void watch_on(struct watch *watch)
+{
+	struct pollfd fd = { .fd = ktb_notify_fd(watch->notify), .events = POLLIN };
+	bool module = true;
+
+	while (look(watch, module)) {
+		poll(&fd, 1, LOOK_MS);
+		ktb_notify_read(watch->notify, take, watch);
+		module = !access(MODULE, F_OK);
+		/* Its sessions are gone with it, and its notices. */
+		if (!module && !look(watch, module))
+			break;
+	}
+}
+
+static int open_watch(struct watch *watch, const struct ktb_probe *probes, unsigned int nr)
+{
+	watch->conn = connect_module();
+	if (!watch->conn)
+		return EXIT_FAILED;
+	if (ktb_notify_open(watch->conn, &watch->notify))
+		return fail("%s", ktb_conn_error(watch->conn));
+	watch->all = calloc(nr, sizeof(*watch->all));
+	if (!watch->all)
+		return fail("out of memory");
+	for (watch->nr = 0; watch->nr < nr; watch->nr++) {
+		struct watched *watched = &watch->all[watch->nr];
+
+		watched->probe = &probes[watch->nr];
+		snprintf(watched->name, sizeof(watched->name), "%s:%s", watched->probe->system,
+			 watched->probe->event);
+	}
+	return EXIT_DONE;
+}
+
+static void close_watch(struct watch *watch)
+{
+	free(watch->all);
+	ktb_notify_close(watch->notify);
+	ktb_conn_free(watch->conn);
+}
+
+/* Nobody is to wait for it: neither a shell nor a pipe. */
+static void become_daemon(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	setsid();
+	if (chdir("/") || null < 0)
+		return;
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		dup2(null, fd);
+}
+
+/*
+ * Let a process of its own remove @probes in time. It listens before this returns,
+ * so that no attaching is missed. Returns an exit status, the reason told.
+ */
+int probe_watch(const struct ktb_probe *probes, unsigned int nr)
+{
+	struct watch watch = { 0 };
+	int err = open_watch(&watch, probes, nr);
+	pid_t pid = err ? -1 : fork();
+
+	if (!pid) {
+		become_daemon();
+		watch_on(&watch);
+		_exit(EXIT_DONE);
+	}
+	if (!err && pid < 0)
+		err = fail("cannot start a process: %s", strerror(errno));
+	close_watch(&watch);
+	return err;
+}
