@@ -26,6 +26,7 @@ static const struct field ledger_fields[KTB_A_LEDGER_MAX + 1] = {
 	[KTB_A_LEDGER_LOST_BIG] = UINT(struct ktb_ledger, lost_big),
 	[KTB_A_LEDGER_LOST_RECURSION] = UINT(struct ktb_ledger, lost_recursion),
 	[KTB_A_LEDGER_COUNT] = UINT(struct ktb_ledger, count),
+	[KTB_A_LEDGER_THROTTLED] = UINT(struct ktb_ledger, throttled),
 };
 
 static const struct field event_fields[KTB_A_EVENT_MAX + 1] = {
@@ -275,6 +276,8 @@ int ktb_event_attach_as(struct ktb_nl *nl, __u32 session, const struct ktb_attac
 		ktb_put_str(&m, KTB_A_EVENT_CPUS, how->cpus);
 	if (how->period)
 		ktb_put_u64(&m, KTB_A_EVENT_PERIOD, how->period);
+	if (how->attr)
+		ktb_put(&m, KTB_A_EVENT_PERF_ATTR, how->attr, sizeof(*how->attr));
 	return do_event(nl, &m, ev);
 }
 

@@ -7,6 +7,7 @@
 #define KTB_CTL_H
 
 #include <stdbool.h>
+#include <linux/perf_event.h>
 #include "ktb_nl.h"
 
 #define KTB_MAX_CPUS	8
@@ -21,6 +22,7 @@ struct ktb_ledger {
 	__u64 lost_big;
 	__u64 lost_recursion;
 	__u64 count;
+	__u64 throttled;
 };
 
 struct ktb_event {
@@ -129,6 +131,7 @@ struct ktb_attach {
 	bool inherit;
 	const char *cpus;
 	__u64 period;
+	const struct perf_event_attr *attr;
 };
 
 /* @ev may be NULL. */

@@ -181,6 +181,25 @@ bool ktb_record_parse_chain(const struct perf_event_header *h, struct ktb_sample
 	return parse(h, true, s);
 }
 
+/* time, id, stream_id, then what all records but samples end with. */
+static bool throttle_ok(const struct perf_event_header *h)
+{
+	const char *at = (const char *)(h + 1);
+	__u64 time, id;
+
+	if (h->size != sizeof(*h) + 3 * 8 + 4 * 8)
+		return false;
+	time = take64(&at);
+	id = take64(&at);
+	if (take64(&at) != id)
+		return false;
+	take64(&at);	/* pid and tid */
+	if (take64(&at) != time)
+		return false;
+	take64(&at);	/* CPU */
+	return take64(&at) == id;
+}
+
 void ktb_ring_walk(struct ktb_ring *ring, struct ktb_walk *walk, ktb_sample_fn fn, void *arg)
 {
 	bool chain = ring->page->sample_type & PERF_SAMPLE_CALLCHAIN;
@@ -189,7 +208,11 @@ void ktb_ring_walk(struct ktb_ring *ring, struct ktb_walk *walk, ktb_sample_fn f
 
 	while ((h = ktb_ring_next(ring))) {
 		walk->bytes += h->size;
-		if (!parse(h, chain, &s)) {
+		if (h->type == PERF_RECORD_THROTTLE && throttle_ok(h)) {
+			walk->throttles++;
+		} else if (h->type == PERF_RECORD_UNTHROTTLE && throttle_ok(h)) {
+			walk->unthrottles++;
+		} else if (!parse(h, chain, &s)) {
 			walk->malformed++;
 		} else if (s.type == PERF_RECORD_LOST) {
 			walk->lost_records++;

@@ -60,6 +60,8 @@ struct ktb_walk {
 	__u64 lost_records;
 	__u64 lost;
 	__u64 malformed;
+	__u64 throttles;
+	__u64 unthrottles;
 };
 
 /* Offset of a CPU's ring for mmap(2). */

@@ -1,0 +1,44 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# ktbctl with calls of kernel functions: how they are named, what is printed of them,
+# what is refused. That the records are right, function.c tests. Runs in the guest's
+# busybox sh.
+#
+# shellcheck disable=SC2016,SC2034,SC2086,SC2154 # conditions are evaluated by check; $work is words
+
+dir=$(mktemp -d /tmp/function.XXXXXX) || exit 1
+# shellcheck source=selftests/ktb_check.sh
+. ./ktb_check.sh
+
+trap 'cd /; ktbctl detach >/dev/null 2>&1; rm -rf "$dir"' EXIT
+begin_tests 12
+
+work='dd if=/dev/zero of=/dev/null bs=1 count=50'
+
+run ktbctl attach 'function:vfs_read' 'fgraph:ksys_read vfs_rea[d]'
+check "entries and returns" done_ 'says "attached function:vfs_read (function)"' 'says "attached fgraph:ksys_read vfs_rea.d. (function)"'
+$work 2>/dev/null
+run ktbctl read -t 1
+check "an entry has the function and its caller" '[ "$(grep -c "dd-.*function:vfs_read: .*vfs_read.*<--" "$out")" -ge 50 ]'
+check "a return its depth and duration" '[ "$(grep -c "dd-.*fgraph:.*[0-9]\.[0-9][0-9][0-9] us |   vfs_read();" "$out")" -ge 50 ]' \
+	'[ "$(grep -c "dd-.*fgraph:.*us | ksys_read();" "$out")" -ge 50 ]'
+ktbctl detach >/dev/null
+run ktbctl stat --json -e 'function:vfs_read' -e 'fgraph:vfs_read' -- $work
+check "they are counted" done_ '[ "$(tr -d " \n\t" <"$out" | grep -o "\"count\":5[0-9]" | wc -l)" -eq 2 ]'
+run ktbctl stat --json -e 'function:vfs_* !vfs_read' -e 'function:vfs_write' -- $work
+check "patterns, and exclusions" done_
+record -e 'function:vfs_read' -e 'fgraph:vfs_read' -- $work
+check "recorded" done_ '[ "$(counter samples)" -ge 100 ]' ledger_is_exact
+script
+check_perf "and printed by perf" done_ as_many_as_written
+run ktbctl attach 'fgraph:vfs_*:mod:no_such_module'
+check "no function of such a module" failed 'complains "no such function"' nothing_left
+run ktbctl attach 'function:no_such_function'
+check "no such function" failed 'complains "no function of this name"' nothing_left
+run ktbctl attach 'fgraph:*'
+check "too many returns" failed 'complains 1024' nothing_left
+run ktbctl attach 'function:!vfs_read'
+check "nothing but exclusions" failed 'complains "which functions"' nothing_left
+check "nothing is left behind" nothing_left
+end_tests

@@ -1,0 +1,120 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# ktbctl stat, and attach and record of counters: numbers that are known, what perf
+# makes of the file, and what is said when something is wrong. Runs in the guest's
+# busybox sh.
+#
+# shellcheck disable=SC2016,SC2034,SC2154 # conditions are evaluated by check, not where they stand
+
+dir=$(mktemp -d /tmp/stat.XXXXXX) || exit 1
+# shellcheck source=selftests/ktb_check.sh
+. ./ktb_check.sh
+here=$PWD
+
+trap 'cd /; rm -rf "$dir"' EXIT
+begin_tests 35
+
+# From JSON: the count of an event.
+count_of() { # event
+	tr -d ' \n\t' <"$out" | sed "s/.*\"name\":\"$1\",\"count\":\([0-9]*\).*/\1/"
+}
+is_json() { "$here/json_check" <"$out" >/dev/null; }
+burn='i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done'
+
+# ---- counting ----
+
+run ktbctl stat -e page-faults,task-clock,raw_syscalls:sys_enter,sched:sched_process_exec -- true
+check "counters and tracepoints of a command" done_ quiet 'says page-faults' 'says "ms  task-clock"' 'says sys_enter' 'says seconds'
+run ktbctl stat --json -e page-faults,task-clock,raw_syscalls:sys_enter,sched:sched_process_exec -- true
+check "as JSON" done_ is_json '[ "$(count_of page-faults)" -gt 10 ]' '[ "$(count_of task-clock)" -gt 1000 ]' \
+	'[ "$(count_of raw_syscalls:sys_enter)" -gt 5 ]' '[ "$(count_of sched:sched_process_exec)" -eq 1 ]'
+run ktbctl stat --json -e faults -e raw_syscalls:sys_enter -- dd if=/dev/zero of=/dev/null bs=1 count=5000
+many=$(count_of raw_syscalls:sys_enter)
+run ktbctl stat --json -e faults -e raw_syscalls:sys_enter -- dd if=/dev/zero of=/dev/null bs=1 count=4000
+check "1,000 reads and writes more are 2,000 calls more" done_ '[ $((many - $(count_of raw_syscalls:sys_enter))) -eq 2000 ]'
+run ktbctl stat --json -e sched:sched_process_fork -- sh -c '(true) & (true) & (true) & wait'
+check "with what a command starts" done_ '[ "$(count_of sched:sched_process_fork)" -eq 3 ]'
+run ktbctl stat --json --no-inherit -e task-clock -e raw_syscalls:sys_enter -- sh -c "(dd if=/dev/zero of=/dev/null bs=1 count=9000); exit 0"
+check "or without" done_ '[ "$(count_of raw_syscalls:sys_enter)" -lt 9000 ]'
+run ktbctl stat --json -a -e cpu-clock -e sched:sched_switch -- sleep 0.3
+check "of the system" done_ '[ "$(count_of cpu-clock)" -ge $((300000000 * $(nproc))) ]' '[ "$(count_of sched:sched_switch)" -gt 2 ]'
+run ktbctl stat --json -C 0 -e cpu-clock,sched:sched_switch -- sleep 0.3
+check "of one CPU" done_ '[ "$(count_of cpu-clock)" -ge 300000000 ]' '[ "$(count_of sched:sched_switch)" -gt 0 ]'
+run ktbctl stat -a -I 100 -e cpu-clock,sched:sched_switch -- sleep 0.55
+check "in intervals" done_ '[ "$(grep -c cpu-clock "$out")" -ge 4 ]' '! says seconds'
+run ktbctl stat -a -I 100 --json -e cpu-clock -- sleep 0.35
+check "in intervals, as JSON" done_ '[ "$(wc -l <"$out")" -ge 3 ]' 'while read -r line; do echo "$line" | "$here/json_check" >/dev/null || exit; done <"$out"'
+run ktbctl stat -e faults -- sh -c 'exit 7'
+check "the command's exit status" '[ $status -eq 7 ]' 'says faults'
+sleep 60 &
+sleeper=$!
+ktbctl stat --json -p $sleeper -e faults,raw_syscalls:sys_exit >"$out" 2>"$err" &
+counting=$!
+wait_for 'ktbctl status --json | grep -q "stat-$counting"'
+wait_for 'ktbctl status --json | tr -d " \n\t" | grep -q "\"enabled\":true"'
+kill $sleeper
+wait $sleeper 2>/dev/null
+kill -INT $counting
+wait $counting
+status=$?
+check "of a process, until ^C" done_ is_json '[ "$(count_of faults)" -ge 0 ]'
+check "nothing is left" nothing_left
+run ktbctl stat -e 'sched:*,!sched:sched_stat_*' -a -- true
+check "patterns and exclusions" done_ 'says sched_switch' '! says sched_stat_runtime'
+
+# ---- refusals ----
+
+run ktbctl stat -- true
+check "no event" usage
+run ktbctl stat -e nonsense -- true
+check "no such event" failed "complains \"no event 'nonsense'\""
+run ktbctl stat -e faults -I 5 -- true
+check "too short an interval" usage 'complains "10 milliseconds"'
+run ktbctl stat -e faults -p 1 -- true
+check "a process and a command" usage
+run ktbctl stat -e faults -p 4194000
+check "no such process" failed 'complains "no such process"'
+run ktbctl stat -e faults -- /no/such/command
+check "no such command" failed 'complains "no/such/command"' nothing_left
+run ktbctl attach cpu-clock:x
+check "no such modifier" failed "complains \"no modifier 'x'\"" nothing_left
+run ktbctl attach gpu/event=1/
+check "no such PMU" failed "complains \"no PMU 'gpu'\"" nothing_left
+run ktbctl attach mem:no_such_symbol:w
+check "no such symbol" failed "complains \"no symbol 'no_such_symbol'\"" nothing_left
+run ktbctl record -e cpu-clock -F 99 -c 1000 -- true
+check "a period and a frequency" usage 'complains "either -c"'
+if [ -d /sys/bus/event_source/devices/cpu ]; then
+	skip "no hardware PMU" "there is one"
+	skip "nor to count with" "there is one"
+else
+	run ktbctl record -e cycles -- true
+	check "no hardware PMU" failed 'complains "take cpu-clock"' nothing_left
+	run ktbctl stat -e cycles -- true
+	check "nor to count with" failed 'complains "take task-clock"' nothing_left
+fi
+
+# ---- recording ----
+
+record -e cpu-clock -F 499 -g -a -- sh -c "$burn"
+check "a clock, with callchains" done_ '[ "$(counter samples)" -gt 20 ]' ledger_is_exact
+run perf evlist -v -i "$file"
+check_perf "perf knows what it is" done_ 'says "cpu-clock:.*type: 1.*freq.*499"' 'says CALLCHAIN'
+script
+check_perf "and prints it" done_ '[ "$(grep -c "2004008 cpu-clock:" "$out")" -eq "$(counter samples)" ]' '[ "$(grep -c "^	 *[0-9a-f]" "$out")" -gt "$(counter samples)" ]'
+run perf report -i "$file" --stdio -g none
+check_perf "and reports it" done_ 'says "of event .cpu-clock"' 'says "%.*sh"'
+record -e page-faults/period=1/ -e sched:sched_switch -e mem:jiffies/8:w -- sh -c "$burn"
+check "faults, switches and a breakpoint in one file" done_ '[ "$(counter samples)" -gt 20 ]' ledger_is_exact
+script
+check_perf "all three are there" done_ 'says page-faults/period=1/:' 'says sched:sched_switch:' 'says mem:jiffies/8:w:'
+run ktbctl attach -s counters cpu-clock/freq=50/u context-switches -c 2
+check "attached like any other" done_ 'says "cpu-clock/freq=50/u (perf)"'
+record -s counters -- sh -c "$burn"
+check "and recorded by who did not attach them" done_
+run perf evlist -v -i "$file"
+check_perf "with their own attributes" done_ 'says "cpu-clock/freq=50/u:.*exclude_kernel: 1"' 'says "context-switches:.*config: 0x3"'
+ktbctl detach -s counters >/dev/null
+check "nothing is left behind" nothing_left
+end_tests
