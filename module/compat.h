@@ -127,6 +127,13 @@ static inline void ktb_synchronize_probes(void)
 	synchronize_rcu_expedited();
 }
 
+/*
+ * Exported, but declared in the kernel's own kernel/rcu/rcu.h alone: between the
+ * two, grace periods that others wait for on our behalf are expedited as well.
+ */
+void rcu_expedite_gp(void);
+void rcu_unexpedite_gp(void);
+
 /* 6.16 tells sched_process_exit whether it is the last thread of its group. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 16, 0)
 #define KTB_EXIT_PROTO		struct task_struct *task, bool group_dead

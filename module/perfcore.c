@@ -20,6 +20,7 @@
 #include <linux/slab.h>
 #include <linux/trace_events.h>
 
+#include "compat.h"
 #include "perfcore.h"
 #include "session.h"
 #include "submit.h"
