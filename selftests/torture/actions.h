@@ -12,8 +12,12 @@
 	X(SESSION_GET,		"session-get")		\
 	X(SESSION_DUMP,		"session-dump")		\
 	X(EVENT_ATTACH,		"event-attach")		\
-	X(EVENT_ATTACH_PERIOD,	"event-attach-period")	\
 	X(EVENT_ATTACH_PID,	"event-attach-pid")	\
+	X(EVENT_ATTACH_TID,	"event-attach-tid")	\
+	X(EVENT_ATTACH_CPUS,	"event-attach-cpus")	\
+	X(EVENT_ATTACH_CLOCK,	"event-attach-clock")	\
+	X(EVENT_ATTACH_FUNCTION, "event-attach-function") \
+	X(EVENT_ATTACH_GRAPH,	"event-attach-graph")	\
 	X(EVENT_DETACH,		"event-detach")		\
 	X(EVENT_ENABLE,		"event-enable")		\
 	X(EVENT_DISABLE,	"event-disable")	\
@@ -53,9 +57,11 @@
 	X(RELOAD,		"reload")		\
 	X(FOREIGN_LOAD,		"foreign-load")		\
 	X(FOREIGN_UNLOAD,	"foreign-unload")	\
-	X(FOREIGN_ATTACH,	"foreign-attach-refused") \
+	X(FOREIGN_ATTACH,	"foreign-attach")	\
+	X(FOREIGN_HELD,		"foreign-unload-refused") \
 	X(FOREIGN_HIT,		"foreign-hit")		\
 	X(PERF_OPEN,		"perf-open")		\
+	X(PMU_OPEN,		"pmu-open")		\
 	X(PERF_READ,		"perf-read")		\
 	X(PERF_CLOSE,		"perf-close")		\
 	X(FTRACE_ON,		"ftrace-on")		\

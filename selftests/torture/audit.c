@@ -132,10 +132,16 @@ static void audit_change(struct audit *a)
 {
 	const char *name = draw_event(&a->w->rng);
 	__u64 period = draw(&a->w->rng, 2) ? 1 : 1 + draw(&a->w->rng, 9);
-	__u32 pid = draw(&a->w->rng, 4) ? 0 : draw_pid(&a->w->rng);
+	struct how how = {
+		.name = name,
+		.period = period,
+		.tid = draw(&a->w->rng, 4) ? 0 : draw_pid(&a->w->rng),
+	};
+	bool inherit = draw(&a->w->rng, 2);
 	struct audited *ev = &a->event[a->nevents];
 	int i = draw(&a->w->rng, NR_EVENTS), error;
 
+	how.inherit = inherit && how.tid;
 	if (i < a->nevents && !a->event[i].detached) {
 		ev = &a->event[i];
 		error = ktb_event_detach(&a->w->nl, a->s.id, ev->e.id, &ev->e);
@@ -145,7 +151,7 @@ static void audit_change(struct audit *a)
 		ev->detached = !error;
 	} else if (a->nevents < NR_EVENTS) {
 		memset(ev, 0, sizeof(*ev));
-		error = attach(&a->w->nl, a->s.id, name, period, pid, false, &ev->e);
+		error = attach(&a->w->nl, a->s.id, &how, &ev->e);
 		end(a->w, A_EVENT_ATTACH, error, EEXIST, ESRCH);
 		a->nevents += !error;
 	}
@@ -177,8 +183,14 @@ static void audit_judge(struct audit *a)
 		complain(a->w, "audit: the session is gone");
 		return;
 	}
-	for (int i = 0; i < s.nrings; i++)
+	for (int i = 0; i < s.nrings; i++) {
+		const struct ktb_ring *ring = &a->ring[s.ring[i].cpu];
+
 		ring_lost += s.ring[i].lost;
+		if (ring->size && ring->page->lost != s.ring[i].lost)
+			complain(a->w, "audit: ring %u lost %llu, its page says %llu",
+				 s.ring[i].cpu, s.ring[i].lost, ring->page->lost);
+	}
 	if (lost != ring_lost || a->told_lost > lost)
 		complain(a->w, "audit: the events lost %llu, the rings %llu, records tell of %llu",
 			 lost, ring_lost, a->told_lost);

@@ -255,8 +255,24 @@ static void take_ids(__u8 cmd, const struct nlattr *attrs, size_t len, void *arg
 			*id = ktb_attr_uint(a);
 }
 
-int attach(struct ktb_nl *nl, __u32 session, const char *name, __u64 period, __u32 pid,
-	   bool disabled, struct ktb_event *e)
+static void put_source(struct ktb_msg *m, const struct how *how)
+{
+	struct perf_event_attr clock = {
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.size = sizeof(clock),
+		.sample_period = 3000000,
+	};
+
+	if (how->clock)
+		ktb_put(m, KTB_A_EVENT_PERF_ATTR, &clock, sizeof(clock));
+	if (how->function)
+		ktb_put_str(m, KTB_A_EVENT_FUNCTION, how->function);
+	if (how->graph)
+		ktb_put(m, KTB_A_EVENT_GRAPH, NULL, 0);
+}
+
+int attach(struct ktb_nl *nl, __u32 session, const struct how *how, struct ktb_event *e)
 {
 	struct ktb_msg m;
 	__u64 id = 0;
@@ -264,21 +280,33 @@ int attach(struct ktb_nl *nl, __u32 session, const char *name, __u64 period, __u
 
 	ktb_msg_init(nl, &m, KTB_CMD_EVENT_ATTACH, 0);
 	ktb_put_u32(&m, KTB_A_EVENT_SESSION_ID, session);
-	ktb_put_str(&m, KTB_A_EVENT_NAME, name);
-	if (period > 1)
-		ktb_put_u64(&m, KTB_A_EVENT_PERIOD, period);
-	if (pid)
-		ktb_put_u32(&m, KTB_A_EVENT_PID, pid);
-	if (disabled)
+	ktb_put_str(&m, KTB_A_EVENT_NAME, how->name);
+	put_source(&m, how);
+	if (how->period > 1)
+		ktb_put_u64(&m, KTB_A_EVENT_PERIOD, how->period);
+	if (how->pid)
+		ktb_put_u32(&m, KTB_A_EVENT_PID, how->pid);
+	if (how->tid)
+		ktb_put_u32(&m, KTB_A_EVENT_TID, how->tid);
+	if (how->inherit)
+		ktb_put(&m, KTB_A_EVENT_INHERIT, NULL, 0);
+	if (how->cpus)
+		ktb_put_str(&m, KTB_A_EVENT_CPUS, how->cpus);
+	if (how->disabled)
 		ktb_put_u8(&m, KTB_A_EVENT_ENABLED, 0);
 	error = ktb_nl_do(nl, &m, take_ids, &id);
 	if (e) {
 		memset(e, 0, sizeof(*e));
 		e->session = session;
 		e->id = id;
-		snprintf(e->name, sizeof(e->name), "%s", name);
+		snprintf(e->name, sizeof(e->name), "%s", how->name);
 	}
 	return error;
+}
+
+int attach_plain(struct ktb_nl *nl, __u32 session, const char *name, struct ktb_event *e)
+{
+	return attach(nl, session, &(struct how) { .name = name }, e);
 }
 
 static void take_session_id(__u8 cmd, const struct nlattr *attrs, size_t len, void *arg)

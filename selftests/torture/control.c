@@ -11,6 +11,20 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* As session_new(), with callchains. */
+static int session_new_chains(struct ktb_nl *nl, const char *name, __u32 flags, __u64 size,
+			      __u32 max_stack)
+{
+	struct ktb_msg m;
+
+	ktb_msg_init(nl, &m, KTB_CMD_SESSION_NEW, 0);
+	ktb_put_str(&m, KTB_A_SESSION_NAME, name);
+	ktb_put_u32(&m, KTB_A_SESSION_FLAGS, flags);
+	ktb_put_u64(&m, KTB_A_SESSION_RING_SIZE, size);
+	ktb_put_u32(&m, KTB_A_SESSION_MAX_STACK, max_stack);
+	return ktb_nl_do(nl, &m, NULL, NULL);
+}
+
 static void do_session_new(struct worker *w, struct ktb_nl *nl)
 {
 	static const __u32 flags[] = {
@@ -20,10 +34,17 @@ static void do_session_new(struct worker *w, struct ktb_nl *nl)
 	__u32 watermark = draw(&w->rng, 2) ? draw(&w->rng, 20000) : 0;
 	__u64 size = draw_ring_size(&w->rng);
 
+	const char *name = draw_session(&w->rng);
+	bool chains = draw(&w->rng, 3) == 0;
+	int error;
+
 	if (draw(&w->rng, 3))
 		f |= KTB_SESSION_PERSISTENT;
-	end(w, A_SESSION_NEW,
-	    session_new(nl, draw_session(&w->rng), f, size, watermark, NULL), EEXIST);
+	if (chains)
+		error = session_new_chains(nl, name, f, size, 1 + draw(&w->rng, 127));
+	else
+		error = session_new(nl, name, f, size, watermark, NULL);
+	end(w, A_SESSION_NEW, error, EEXIST);
 }
 
 /* One of those that everyone may use, made if need be: to have something to do. */
@@ -92,16 +113,46 @@ static void do_session_del(struct worker *w, struct ktb_nl *nl)
 
 static void do_attach(struct worker *w, struct ktb_nl *nl, enum action action)
 {
-	const char *event = draw_event(&w->rng);
-	__u64 period = action == A_EVENT_ATTACH_PERIOD ? 2 + draw(&w->rng, 100) : 1;
-	__u32 pid = action == A_EVENT_ATTACH_PID ? draw_pid(&w->rng) : 0;
-	bool disabled = draw(&w->rng, 8) == 0;
+	static const char * const cpu_lists[] = { "0", "1-2", "0,2" };
+	struct how how = {
+		.name = draw_event(&w->rng),
+		.period = draw(&w->rng, 2) ? 0 : 2 + draw(&w->rng, 100),
+		.disabled = draw(&w->rng, 8) == 0,
+		.inherit = draw(&w->rng, 2),
+	};
+	__u32 pid = draw_pid(&w->rng), list = draw(&w->rng, ARRAY_SIZE(cpu_lists));
 	struct ktb_session s;
 	int error;
 
+	switch (action) {
+	case A_EVENT_ATTACH_PID:
+		how.pid = pid;
+		break;
+	case A_EVENT_ATTACH_TID:
+		how.tid = pid;
+		break;
+	case A_EVENT_ATTACH_CPUS:
+		how.cpus = cpu_lists[list];
+		break;
+	case A_EVENT_ATTACH_CLOCK:
+		how.name = "torture:clock";
+		how.clock = true;
+		how.period = 0;
+		how.tid = list ? 0 : pid;
+		break;
+	case A_EVENT_ATTACH_FUNCTION:
+	case A_EVENT_ATTACH_GRAPH:
+		how.graph = action == A_EVENT_ATTACH_GRAPH;
+		how.name = how.graph ? "torture:graph" : "torture:function";
+		how.function = "vfs_write";
+		break;
+	default:
+		break;
+	}
+	how.inherit = how.inherit && (how.pid || how.tid);
 	error = some_session(w, nl, &s);
 	if (!error)
-		error = attach(nl, s.id, event, period, pid, disabled, NULL);
+		error = attach(nl, s.id, &how, NULL);
 	end(w, action, error, ENOENT, EEXIST, ESRCH);
 }
 
@@ -115,7 +166,7 @@ static int some_event(struct worker *w, struct ktb_nl *nl, __u32 session, struct
 
 	error = dump_ids(nl, KTB_CMD_EVENT_GET, KTB_A_EVENT_ID, session, &ids);
 	if (!error && !ids.nr)
-		return attach(nl, session, name, 1, 0, false, e);
+		return attach_plain(nl, session, name, e);
 	return error ?: ktb_event_get(nl, session, ids.id[i % ids.nr], e);
 }
 
@@ -177,8 +228,9 @@ static void control_step(struct worker *w)
 		A_SESSION_ENABLE, A_SESSION_ENABLE, A_SESSION_DISABLE,
 		A_SESSION_WATERMARK, A_SESSION_GET, A_SESSION_DUMP,
 		A_EVENT_ATTACH, A_EVENT_ATTACH, A_EVENT_ATTACH, A_EVENT_ATTACH,
-		A_EVENT_ATTACH_PERIOD, A_EVENT_ATTACH_PERIOD, A_EVENT_ATTACH_PID,
-		A_EVENT_ATTACH_PID, A_EVENT_DETACH, A_EVENT_DETACH,
+		A_EVENT_ATTACH_PID, A_EVENT_ATTACH_TID, A_EVENT_ATTACH_CPUS,
+		A_EVENT_ATTACH_CLOCK, A_EVENT_ATTACH_FUNCTION, A_EVENT_ATTACH_GRAPH,
+		A_EVENT_DETACH, A_EVENT_DETACH,
 		A_EVENT_ENABLE, A_EVENT_ENABLE, A_EVENT_DISABLE, A_EVENT_GET, A_EVENT_DUMP,
 		A_SOURCE_DUMP, A_SOCKET_CLOSE, A_NOTICES,
 	};
@@ -207,9 +259,7 @@ static void control_step(struct worker *w)
 	case A_SESSION_DUMP:
 		end(w, action, count_or_error(ktb_session_count(nl)));
 		break;
-	case A_EVENT_ATTACH:
-	case A_EVENT_ATTACH_PERIOD:
-	case A_EVENT_ATTACH_PID:
+	case A_EVENT_ATTACH ... A_EVENT_ATTACH_GRAPH:
 		do_attach(w, nl, action);
 		break;
 	case A_EVENT_DUMP:
@@ -257,7 +307,7 @@ static void owner_child(struct worker *w, void *arg)
 		pause();
 	child_acted(w);
 	while (events--) {
-		attach(&nl, s.id, draw_event(&w->rng), 1, 0, false, NULL);
+		attach_plain(&nl, s.id, draw_event(&w->rng), NULL);
 		child_acted(w);
 	}
 	fd = ktb_dev_open_bind(s.id, -1);
@@ -315,7 +365,7 @@ static void fault_attach(struct worker *w, struct ktb_nl *nl, __u32 session)
 	int error;
 
 	faults(true);
-	error = attach(nl, session, name, 1, 0, false, &e);
+	error = attach_plain(nl, session, name, &e);
 	faults(false);
 	fault_end(w, error);
 	if (error == -ENOMEM && !ktb_event_find(nl, session, name, &e))

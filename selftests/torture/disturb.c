@@ -34,7 +34,8 @@ static void hotplug_rest(struct worker *w)
 }
 
 const struct kind hotplug_kind = {
-	.name = "hotplug", .step = hotplug_step, .rest = hotplug_rest, .pause = 4000,
+	.name = "hotplug", .step = hotplug_step, .rest = hotplug_rest,
+	.pause = 4000, .modest = true,
 };
 
 /* Try until nobody has the device open; then load it again at once, or later. */
@@ -78,31 +79,45 @@ static void unload_step(struct worker *w)
 }
 
 const struct kind unload_kind = {
-	.name = "unload", .step = unload_step, .pause = 1500,
+	.name = "unload", .step = unload_step, .pause = 1500, .modest = true,
 };
 
-/* An event of a module that is there, or is not: refused either way. */
-static void foreign_attach(struct worker *w, int expected)
+/* A session with the module's event; 0 if there is none. */
+static __u32 foreign_attach(struct worker *w, struct ktb_nl *nl, struct ktb_event *e)
 {
-	struct ktb_nl *nl = control(w);
 	struct ktb_session s;
 	char name[16];
 	int error;
 
-	if (!nl)
-		return;
 	begin(w, A_FOREIGN_ATTACH);
 	snprintf(name, sizeof(name), "t_m%d", w->nr);
-	error = session_new(nl, name, KTB_SESSION_COUNT_ONLY, 4096, 0, &s);
+	error = session_new(nl, name, 0, 16384, 0, &s);
 	if (!error) {
-		error = attach(nl, s.id, TEST_EVENT, 1, 0, false, NULL);
-		if (!error)
-			complain(w, "a module's event was attached");
-		if (error == expected)
-			error = 0;
-		ktb_session_del(nl, s.id);
+		error = attach_plain(nl, s.id, TEST_EVENT, e);
+		if (error)
+			ktb_session_del(nl, s.id);
 	}
 	end(w, A_FOREIGN_ATTACH, error);
+	return error ? 0 : s.id;
+}
+
+/* It holds the module. */
+static void foreign_detach(struct worker *w, struct ktb_nl *nl, __u32 session,
+			   struct ktb_event *e)
+{
+	bool at_once = draw(&w->rng, 2);
+	int error = 0;
+
+	begin(w, A_FOREIGN_HELD);
+	if (!module_moved(w) && module_unload(TEST_MODULE) != -EAGAIN)
+		complain(w, "a module goes whose event is attached");
+	end(w, A_FOREIGN_HELD, 0);
+	if (!at_once)
+		error = ktb_event_detach(nl, session, e->id, e);
+	if (!at_once && !error)
+		check_ledger(w, e);
+	end(w, A_EVENT_DETACH, error);
+	end(w, A_SESSION_DEL, ktb_session_del(nl, session));
 }
 
 /* Its other users: ftrace, and hits. */
@@ -132,16 +147,21 @@ static int foreign_unload(void)
 
 static void foreign_step(struct worker *w)
 {
+	struct ktb_nl *nl = control(w);
+	struct ktb_event e;
+	__u32 session;
+
 	begin(w, A_FOREIGN_LOAD);
 	end(w, A_FOREIGN_LOAD, module_load(TEST_FILE));
-	foreign_attach(w, -EOPNOTSUPP);
+	session = nl ? foreign_attach(w, nl, &e) : 0;
 	foreign_use(w);
-	foreign_attach(w, -EOPNOTSUPP);
+	if (session)
+		foreign_detach(w, nl, session, &e);
 	begin(w, A_FOREIGN_UNLOAD);
 	end(w, A_FOREIGN_UNLOAD, foreign_unload());
-	foreign_attach(w, -ENOENT);
 }
 
 const struct kind foreign_kind = {
-	.name = "foreign", .step = foreign_step, .rest = control_close, .pause = 800,
+	.name = "foreign", .step = foreign_step, .rest = control_close,
+	.pause = 800, .modest = true,
 };

@@ -121,7 +121,7 @@ void judge_fresh_session(void)
 	if (session_new(&nl, "t_fresh", KTB_SESSION_DISABLED, 4096, 0, &s))
 		complain(NULL, "fresh session: %s", nl.text);
 	for (i = 0; i < NR_EVENTS; i++)
-		if (attach(&nl, s.id, event_names[i], 1, 0, false, &e[i]))
+		if (attach_plain(&nl, s.id, event_names[i], &e[i]))
 			complain(NULL, "fresh session: %s: %s", event_names[i], nl.text);
 	sleep_ms(100);
 	for (i = 0; i < NR_EVENTS; i++)

@@ -147,5 +147,5 @@ static void load_step(struct worker *w)
 }
 
 const struct kind load_kind = {
-	.name = "load", .step = load_step, .pause = 100,
+	.name = "load", .step = load_step, .pause = 100, .modest = true,
 };

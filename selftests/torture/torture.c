@@ -25,7 +25,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define PATIENCE	180	/* seconds that a step may take at most */
+#define PATIENCE	600	/* seconds that a step may take at most */
 
 static const struct {
 	const struct kind *kind;
@@ -43,15 +43,28 @@ static bool with_faults;
 static int nr_workers;
 static int held = -1;	/* a descriptor of the device: the module is in use */
 
+static void wait_between(struct worker *w, __u64 took)
+{
+	unsigned int ms = draw(&w->rng, w->kind->pause + 1), part;
+
+	if (w->kind->modest && ms < 3 * took / 1000000)
+		ms = 3 * took / 1000000;
+	for (; ms && !stopping(); ms -= part) {
+		part = ms < 100 ? ms : 100;
+		sleep_ms(part);
+	}
+}
+
 static void worker_step(struct worker *w)
 {
+	__u64 begin = ktb_now();
 	/* Neighbouring numbers are to give streams that have nothing in common. */
 	struct rng mix = { .state = seed ^ (__u64)(w->nr + 1) << 32 ^ w->step << 40 ^ w->step };
 
 	w->rng.state = (__u64)draw(&mix, ~0U) << 32 | draw(&mix, ~0U);
 	shared->worker[w->nr].step = w->step;
 	w->kind->step(w);
-	sleep_ms(draw(&w->rng, w->kind->pause + 1));
+	wait_between(w, ktb_now() - begin);
 	w->step++;
 }
 
@@ -73,7 +86,7 @@ static void worker_run(const struct kind *kind, int nr)
 		if (at == RUN)
 			worker_step(&w);
 		else
-			sleep_ms(5);
+			sleep_ms(20);
 	}
 	_exit(0);
 }

@@ -18,6 +18,7 @@
 #include <linux/types.h>
 
 #include "ktb_ctl.h"
+#include "ktb_perf.h"
 #include "ktb_ring.h"
 #include "ktb_tracefs.h"
 #include "ktb_worker.h"
@@ -84,12 +85,15 @@ struct worker;
  * @step: do one step; all draws from w->rng
  * @rest: give up everything that is held from one step to the next; may be NULL
  * @pause: longest pause between two steps, in milliseconds
+ * @modest: a disturber: waits at least three times as long as its step took. Its
+ *	steps keep locks that all want, for seconds on a slow machine
  */
 struct kind {
 	const char *name;
 	void (*step)(struct worker *w);
 	void (*rest)(struct worker *w);
 	unsigned int pause;
+	bool modest;
 };
 
 /**
@@ -162,9 +166,37 @@ bool module_moved(const struct worker *w);
 
 /* A session of that name: 0, or a negative error number. */
 int find_session(struct worker *w, const char *name, struct ktb_session *s);
-/* Attach with all options. */
-int attach(struct ktb_nl *nl, __u32 session, const char *name, __u64 period, __u32 pid,
-	   bool disabled, struct ktb_event *e);
+
+/**
+ * struct how - what to attach, and how
+ * @name: of the event
+ * @period: 0 and 1: each hit
+ * @pid: of a process; 0: of all
+ * @tid: of a thread; likewise
+ * @inherit: their children too
+ * @disabled: for a start
+ * @cpus: a list; NULL: all
+ * @function: a call of it is what fires
+ * @graph: its return, too
+ * @clock: perf's cpu-clock is what fires
+ */
+struct how {
+	const char *name;
+	__u64 period;
+	__u32 pid;
+	__u32 tid;
+	bool inherit;
+	bool disabled;
+	const char *cpus;
+	const char *function;
+	bool graph;
+	bool clock;
+};
+
+/* @e may be NULL. */
+int attach(struct ktb_nl *nl, __u32 session, const struct how *how, struct ktb_event *e);
+/* The same for one with a name and nothing else. */
+int attach_plain(struct ktb_nl *nl, __u32 session, const char *name, struct ktb_event *e);
 int session_new(struct ktb_nl *nl, const char *name, __u32 flags, __u64 ring_size,
 		__u32 watermark, struct ktb_session *s);
 /* The ids of a dump's replies, of attribute @attr; @session 0: of all. */

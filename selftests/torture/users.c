@@ -26,10 +26,11 @@ static int tracepoint_id(const char *event)
 	return error ?: (int)f.id;
 }
 
-static int perf_open(const char *event, __u64 period, pid_t pid, int cpu)
+/* @type: of the kernel's PMU for tracepoints, or ours. */
+static int perf_open(int type, const char *event, __u64 period, pid_t pid, int cpu)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_TRACEPOINT,
+		.type = type,
 		.size = sizeof(attr),
 		.sample_period = period,
 		.sample_type = KTB_SAMPLE_TYPE,
@@ -66,16 +67,24 @@ static void perf_start(struct worker *w, int i)
 {
 	const char *event = draw_event(&w->rng);
 	__u64 period = 1 + draw(&w->rng, 50);
-	bool everyone = draw(&w->rng, 2), thread = draw(&w->rng, 2);
+	bool everyone = draw(&w->rng, 2), thread = draw(&w->rng, 2), ours = draw(&w->rng, 2);
+	enum action action = ours ? A_PMU_OPEN : A_PERF_OPEN;
+	int type = ours ? ktb_pmu_type() : PERF_TYPE_TRACEPOINT;
 	int cpu = draw(&w->rng, CPUS);
 	pid_t pid = thread ? (pid_t)draw_pid(&w->rng) : 0;
 	size_t len = PAGE * (1 + (1 << draw(&w->rng, 4)));
 	int fd;
 
-	begin(w, A_PERF_OPEN);
-	fd = perf_open(event, period, everyone ? -1 : pid, everyone ? cpu : -1);
-	/* A CPU may be off, a thread may be gone, or going: that is EACCES. */
-	end(w, A_PERF_OPEN, fd < 0 ? fd : 0, ENODEV, ESRCH, EACCES, EINVAL);
+	/* Such an event holds the module. */
+	if (ours && (type < 0 || __atomic_load_n(&shared->keep_off, __ATOMIC_RELAXED)))
+		return;
+	begin(w, action);
+	fd = perf_open(type, event, period, everyone ? -1 : pid, everyone ? cpu : -1);
+	/*
+	 * A CPU may be off, a thread may be gone, or going: that is EACCES; the module
+	 * with its PMU, too: ENOENT.
+	 */
+	end(w, action, fd < 0 ? fd : 0, ENODEV, ESRCH, EACCES, EINVAL, ours ? ENOENT : ESRCH);
 	if (fd < 0)
 		return;
 	perf[i].fd = fd;
@@ -104,10 +113,20 @@ static void perf_read(struct worker *w, int i)
 	end(w, A_PERF_READ, read(perf[i].fd, count, sizeof(count)) < 0 ? -errno : 0);
 }
 
+static void perf_rest(struct worker *w)
+{
+	for (int i = 0; i < HELD; i++)
+		perf_close(w, i);
+}
+
 static void perf_step(struct worker *w)
 {
 	int i = draw(&w->rng, HELD);
 
+	if (__atomic_load_n(&shared->keep_off, __ATOMIC_RELAXED)) {
+		perf_rest(w);
+		return;
+	}
 	if (draw(&w->rng, 2)) {
 		perf_read(w, i);
 		return;
@@ -116,14 +135,8 @@ static void perf_step(struct worker *w)
 	perf_start(w, i);
 }
 
-static void perf_rest(struct worker *w)
-{
-	for (int i = 0; i < HELD; i++)
-		perf_close(w, i);
-}
-
 const struct kind perf_kind = {
-	.name = "perf", .step = perf_step, .rest = perf_rest, .pause = 60,
+	.name = "perf", .step = perf_step, .rest = perf_rest, .pause = 60, .modest = true,
 };
 
 static int ftrace_set(const char *top, const char *event, bool on)
@@ -185,7 +198,7 @@ static void ftrace_rest(struct worker *w)
 }
 
 const struct kind ftrace_kind = {
-	.name = "ftrace", .step = ftrace_step, .rest = ftrace_rest, .pause = 150,
+	.name = "ftrace", .step = ftrace_step, .rest = ftrace_rest, .pause = 150, .modest = true,
 };
 
 static int sys_bpf(int cmd, union bpf_attr *attr)
@@ -228,7 +241,7 @@ static int bpf_tracepoint(const char *event, int cpu)
 
 	if (prog < 0)
 		return prog;
-	fd = perf_open(event, 1, -1, cpu);
+	fd = perf_open(PERF_TYPE_TRACEPOINT, event, 1, -1, cpu);
 	if (fd >= 0 && ioctl(fd, PERF_EVENT_IOC_SET_BPF, prog)) {
 		error = -errno;
 		close(fd);
@@ -286,5 +299,5 @@ static void bpf_rest(struct worker *w)
 }
 
 const struct kind bpf_kind = {
-	.name = "bpf", .step = bpf_step, .rest = bpf_rest, .pause = 120,
+	.name = "bpf", .step = bpf_step, .rest = bpf_rest, .pause = 120, .modest = true,
 };
