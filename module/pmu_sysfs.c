@@ -4,9 +4,9 @@
  * a PMU before they take its name. Made once at load.
  *
  * Events are named "system:event", as in perf's own -e: ktrace_bridge/sched:sched_switch/.
- * Not "event" alone: perf up to 6.4 takes each such name, of any PMU, for a word of
- * its own, and then no longer understands -e sched:sched_switch. Who has a newer
- * perf may ask for the short names.
+ * Not "event" alone: perf 6.1 takes each such name, of any PMU, for a word of its
+ * own, and then no longer understands -e sched:sched_switch. Who has a perf that does
+ * not, as that of 6.12, may ask for the short names.
  */
 
 #include <linux/device.h>
@@ -21,7 +21,7 @@
 
 static bool ktb_pmu_short_names;
 module_param_named(pmu_short_names, ktb_pmu_short_names, bool, 0444);
-MODULE_PARM_DESC(pmu_short_names, "list the events of the PMU without their system too (perf 6.5 or newer)");
+MODULE_PARM_DESC(pmu_short_names, "list the events of the PMU without their system too, which perf 6.1 cannot bear");
 
 /**
  * struct ktb_pmu_event - a file of events/
