@@ -91,6 +91,10 @@ TEST_F(ring, open_needs_privilege)
 
 TEST_F(ring, bind)
 {
+	const struct ktb_bind unknown = {
+		.session = self->s.id, .cpu = -1, .flags = KTB_BIND_EXCLUDE_SELF << 1,
+	};
+	const struct ktb_bind reserved = { .session = self->s.id, .cpu = -1, .reserved = 1 };
 	int fd = ktb_dev_open();
 
 	ASSERT_LE(0, fd);
@@ -102,6 +106,10 @@ TEST_F(ring, bind)
 	EXPECT_EQ(-EALREADY, ktb_dev_bind(self->fd, self->s.id, 0));
 	EXPECT_EQ(-1, ioctl(fd, KTB_IOC_BIND, NULL));
 	EXPECT_EQ(EFAULT, errno);
+	EXPECT_EQ(-1, ioctl(fd, KTB_IOC_BIND, &unknown));
+	EXPECT_EQ(EINVAL, errno);
+	EXPECT_EQ(-1, ioctl(fd, KTB_IOC_BIND, &reserved));
+	EXPECT_EQ(EINVAL, errno);
 	close(fd);
 }
 

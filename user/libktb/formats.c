@@ -60,7 +60,7 @@ static int formats_init(struct ktb_formats *formats, ktb_resolve_fn *function, v
 	trace_seq_init(formats->seq);
 	/* Callers show errors; the libraries are not to print them. */
 	tep_set_loglevel(TEP_LOG_NONE);
-	tep_set_long_size(formats->tep, sizeof(long));
+	tep_set_long_size(formats->tep, KERNEL_LONG);
 	tep_set_page_size(formats->tep, sysconf(_SC_PAGESIZE));
 	tep_set_flag(formats->tep, TEP_NSEC_OUTPUT);
 	return tep_set_function_resolver(formats->tep, function, arg ? arg : formats);

@@ -11,14 +11,16 @@
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define KTB_ERROR_LEN 512
+/* Bytes of the kernel's long, which a 32-bit tool's may be shorter than. */
+#define KERNEL_LONG 8
 #define KTB_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define KTB_NOT_LOADED \
 	"the ktrace_bridge module is not loaded: load ktrace_bridge first (insmod ktrace_bridge.ko)"
 
-/* array.c */
 /* function.c */
 const char *ktb_format_name(const char *name);
 
+/* array.c */
 void *ktb_array_more(void *array, unsigned int nr, size_t size);
 
 /* extack.c: what the kernel says of a refusal */

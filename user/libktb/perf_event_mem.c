@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "internal.h"
 #include "perf_event.h"
 
 #define SYMBOL_LEN 256
@@ -58,7 +59,7 @@ static int set_access(const struct ktb_perf_parse *parse, const char *access)
 static int set_length(const struct ktb_perf_parse *parse, const char *text)
 {
 	struct perf_event_attr *attr = &parse->event->attr;
-	uint64_t len = attr->bp_type & HW_BREAKPOINT_X ? sizeof(long) : HW_BREAKPOINT_LEN_4;
+	uint64_t len = attr->bp_type & HW_BREAKPOINT_X ? KERNEL_LONG : HW_BREAKPOINT_LEN_4;
 
 	if (text && (ktb_perf_number(text, &len) || len < 1 || len > 8 || len & (len - 1)))
 		return ktb_perf_fail(parse, -EINVAL, "a length of %s: must be 1, 2, 4 or 8", text);
@@ -71,9 +72,9 @@ static int check(const struct ktb_perf_parse *parse)
 {
 	const struct perf_event_attr *attr = &parse->event->attr;
 
-	if (attr->bp_type == HW_BREAKPOINT_X && attr->bp_len != sizeof(long))
+	if (attr->bp_type == HW_BREAKPOINT_X && attr->bp_len != KERNEL_LONG)
 		return ktb_perf_fail(parse, -EINVAL,
-				     "a breakpoint on execution has a length of %zu", sizeof(long));
+				     "a breakpoint on execution has a length of %d", KERNEL_LONG);
 	if (attr->bp_type != HW_BREAKPOINT_X && attr->bp_type & HW_BREAKPOINT_X)
 		return ktb_perf_fail(parse, -EINVAL, "either x, or r and w");
 	if (attr->bp_type == HW_BREAKPOINT_R && !has_read_watch)

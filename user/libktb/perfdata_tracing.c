@@ -10,6 +10,7 @@
 
 #include <tracefs.h>
 
+#include "internal.h"
 #include "perfdata.h"
 
 #define MAGIC "\x17\x08\x44tracing" /* and no zero */
@@ -138,7 +139,7 @@ static bool put_events(struct ktb_perfdata *file, struct ktb_blob *blob)
 static void put_head(struct ktb_blob *blob)
 {
 	const uint8_t big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
-	const uint8_t long_size = sizeof(long);
+	const uint8_t long_size = KERNEL_LONG;
 
 	ktb_blob_put(blob, MAGIC, sizeof(MAGIC) - 1);
 	ktb_blob_put(blob, VERSION, sizeof(VERSION));
