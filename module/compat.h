@@ -7,6 +7,7 @@
 #ifndef _KTB_COMPAT_H
 #define _KTB_COMPAT_H
 
+#include <linux/fprobe.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
 #include <linux/preempt.h>
@@ -147,10 +148,15 @@ void rcu_unexpedite_gp(void);
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #define KTB_FPROBE_REGS		struct ftrace_regs
-#define ktb_fprobe_set_calls(fprobe, nr)	do { } while (0)
+static inline void ktb_fprobe_set_calls(struct fprobe *fprobe, int nr)
+{
+}
 #else
 #define KTB_FPROBE_REGS		struct pt_regs
-#define ktb_fprobe_set_calls(fprobe, nr)	((fprobe)->nr_maxactive = (nr))
+static inline void ktb_fprobe_set_calls(struct fprobe *fprobe, int nr)
+{
+	fprobe->nr_maxactive = nr;
+}
 #endif
 
 /*

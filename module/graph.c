@@ -274,7 +274,7 @@ static int ktb_graph_attach(struct ktb_event *event, struct netlink_ext_ack *ext
 	if (err == -ENOMEM)
 		NL_SET_ERR_MSG(extack, "out of memory");
 	else
-		NL_SET_ERR_MSG(extack, "function: there is none of this name whose return can be traced");
+		NL_SET_ERR_MSG(extack, "function: the return of one of them cannot be traced");
 	return err;
 }
 

@@ -133,7 +133,9 @@ TEST_F(clock, as_it_is)
 /* Full speed forward, full speed back. */
 static void adjust(int nr)
 {
-	struct timex tx = { .modes = ADJ_FREQUENCY, .freq = nr / 100 % 2 ? 500L << 16 : -(500L << 16) };
+	struct timex tx = {
+		.modes = ADJ_FREQUENCY, .freq = nr / 100 % 2 ? 500L << 16 : -(500L << 16),
+	};
 
 	if (nr % 100 == 0)
 		adjtimex(&tx);

@@ -7,9 +7,8 @@
 #include "ktbctl.h"
 
 static const struct command *const commands[] = {
-	&cmd_attach, &cmd_detach,   &cmd_enable, &cmd_disable, &cmd_status, &cmd_read,
-	&cmd_record, &cmd_snapshot, &cmd_script, &cmd_report,  &cmd_flame,  &cmd_stat,
-	&cmd_probe,  &cmd_list,
+	&cmd_attach,   &cmd_detach, &cmd_enable, &cmd_disable, &cmd_status, &cmd_read,	&cmd_record,
+	&cmd_snapshot, &cmd_script, &cmd_report, &cmd_flame,   &cmd_stat,   &cmd_probe, &cmd_list,
 };
 
 static const struct command *find(const char *name)

@@ -518,8 +518,7 @@ struct ktb_functions {
  * * -E2BIG: more functions than an event can have
  * * -ENOMEM: out of memory
  */
-int ktb_functions_parse(const char *text, struct ktb_functions *functions, char *error,
-			size_t len);
+int ktb_functions_parse(const char *text, struct ktb_functions *functions, char *error, size_t len);
 
 /**
  * ktb_functions_clear() - free what functions point to

@@ -73,8 +73,8 @@ static int check(const struct ktb_perf_parse *parse)
 	const struct perf_event_attr *attr = &parse->event->attr;
 
 	if (attr->bp_type == HW_BREAKPOINT_X && attr->bp_len != KERNEL_LONG)
-		return ktb_perf_fail(parse, -EINVAL,
-				     "a breakpoint on execution has a length of %d", KERNEL_LONG);
+		return ktb_perf_fail(parse, -EINVAL, "a breakpoint on execution has a length of %d",
+				     KERNEL_LONG);
 	if (attr->bp_type != HW_BREAKPOINT_X && attr->bp_type & HW_BREAKPOINT_X)
 		return ktb_perf_fail(parse, -EINVAL, "either x, or r and w");
 	if (attr->bp_type == HW_BREAKPOINT_R && !has_read_watch)
