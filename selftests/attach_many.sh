@@ -114,13 +114,14 @@ check "a pattern of such events" failed 'complains ftrace:' 'complains "none of 
 
 timed ktbctl attach '*:*' -s all --count-only
 check "attach '*:*'" done_ 'says "attached 1024 events"' 'says "counting only"' \
-	'complains "skipped .*ftrace:"' 'complains "over the limit for patterns"' \
+	'complains "skipped [0-9]* events: .*, \.\.\.; -v names all"' \
+	'complains "over the limit for patterns"' \
 	'[ "$(wc -l <"$err")" -le 10 ]'
 check "and so many are there" '[ "$(events all)" -eq 1024 ]'
 run ktbctl attach "$(sort $tracing/available_events | tail -n 1)" -s all
 check "one more is refused" failed 'complains "the limit is 1024"'
 timed ktbctl detach '*:*' -s all
-check "detach each of them, in 2 s" done_ 'within 2' '[ "$(grep -c : "$out")" -ge 1024 ]' \
+check "detach each of them, one by one" done_ 'within 20' '[ "$(grep -c : "$out")" -ge 1024 ]' \
 	'[ "$(events all)" -eq 0 ]'
 ktbctl attach '*:*' -s all >/dev/null 2>&1
 timed ktbctl detach -s all
