@@ -69,7 +69,7 @@ static bool is_there(const struct ktb_probe *probe)
 {
 	char file[2 * KTRACE_BRIDGE_EVENT_NAME_LEN];
 
-	snprintf(file, sizeof(file), "events/%s/%s", probe->system, probe->event);
+	snprintf(file, sizeof(file), "events/%s/%s/id", probe->system, probe->event);
 	return tracefs_file_exists(NULL, file);
 }
 
