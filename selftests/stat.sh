@@ -20,7 +20,7 @@ count_of() { # event
 	tr -d ' \n\t' <"$out" | sed "s/.*\"name\":\"$1\",\"count\":\([0-9]*\).*/\1/"
 }
 is_json() { "$here/json_check" <"$out" >/dev/null; }
-burn='i=0; while [ $i -lt 3000 ]; do i=$((i + 1)); done'
+burn='i=0; while [ $i -lt 1000 ]; do i=$((i + 1)); done'
 
 # ---- counting ----
 
@@ -97,14 +97,15 @@ fi
 
 # ---- recording ----
 
-record -e cpu-clock -F 499 -g -a -- sh -c "$burn"
+# So long by the clock of the machine, however slow that is: perf takes its time.
+record -e cpu-clock -F 499 -g -a -- sleep 0.3
 check "a clock, with callchains" done_ '[ "$(counter samples)" -gt 20 ]' ledger_is_exact
 run perf evlist -v -i "$file"
 check_perf "perf knows what it is" done_ 'says "cpu-clock:.*type: 1.*freq.*499"' 'says CALLCHAIN'
 script
 check_perf "and prints it" done_ '[ "$(grep -c "2004008 cpu-clock:" "$out")" -eq "$(counter samples)" ]' '[ "$(grep -c "^	 *[0-9a-f]" "$out")" -gt "$(counter samples)" ]'
 run perf report -i "$file" --stdio -g none
-check_perf "and reports it" done_ 'says "of event .cpu-clock"' 'says "%.*sh"'
+check_perf "and reports it" done_ 'says "of event .cpu-clock"' 'says "%.*swapper"'
 record -e page-faults/period=1/ -e sched:sched_switch -e mem:jiffies/8:w -- sh -c "$burn"
 check "faults, switches and a breakpoint in one file" done_ '[ "$(counter samples)" -gt 20 ]' ledger_is_exact
 script
