@@ -390,6 +390,8 @@ static void have_children(struct family *family)
 			pid_t pid = fork();
 
 			if (!pid) {
+				/* Twice: at first the stack is still the parent's. */
+				work_faults(&w);
 				work_faults(&w);
 				_exit(w.magic != PAGES);
 			}
@@ -446,8 +448,13 @@ TEST_F_TIMEOUT(counters, inherited_over_fork, 60)
 	family->go[0] = to[0];
 	family->go[1] = from[1];
 	pid = fork();
-	if (!pid)
+	if (!pid) {
+		close(to[1]);
 		have_children(family);
+	}
+	/* If it fails, the end of its pipe says so. */
+	close(to[0]);
+	close(from[1]);
 	ASSERT_TRUE(ktb_wait_for(sleeps(pid), 20));
 	how.pids = &pid;
 	inherited.inherit = 1;
