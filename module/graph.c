@@ -9,6 +9,7 @@
 #include <linux/fprobe.h>
 #include <linux/ftrace.h>
 #include <linux/kprobes.h>
+#include <linux/module.h>
 #include <linux/netlink.h>
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
@@ -214,6 +215,24 @@ static void ktb_graph_unhook_first(struct ktb_graph *graph, unsigned int nr)
 		unregister_kretprobe(&graph->probe[nr].kretprobe);
 }
 
+/* Our own functions are no more for kretprobes than for ftrace. */
+static int ktb_graph_register(struct kretprobe *kretprobe)
+{
+	int err;
+
+	kretprobe->kp.flags = KPROBE_FLAG_DISABLED;
+	err = register_kretprobe(kretprobe);
+	if (err)
+		return err;
+	if (within_module((unsigned long)kretprobe->kp.addr, THIS_MODULE))
+		err = -EINVAL;
+	else
+		err = enable_kretprobe(kretprobe);
+	if (err)
+		unregister_kretprobe(kretprobe);
+	return err;
+}
+
 static int ktb_graph_hook(struct ktb_graph *graph)
 {
 	unsigned int i;
@@ -231,7 +250,7 @@ static int ktb_graph_hook(struct ktb_graph *graph)
 			.data_size	= sizeof(struct ktb_graph_call),
 			.maxactive	= KTB_GRAPH_CALLS,
 		};
-		err = register_kretprobe(&graph->probe[i].kretprobe);
+		err = ktb_graph_register(&graph->probe[i].kretprobe);
 		if (err) {
 			ktb_graph_unhook_first(graph, i);
 			return err;

@@ -214,6 +214,8 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 
 	if (event->max_stack) {
 		chain = ktb_callchain_begin(event->max_stack, ip, regs);
+		/* It took long: what nests in that is earlier than this hit's record. */
+		time = ktb_clock();
 		raw += ktb_callchain_size(chain);
 	}
 	full = ALIGN(raw + size, sizeof(u64));

@@ -57,7 +57,15 @@ done_() { [ "$status" -eq 0 ]; }
 failed() { [ "$status" -ne 0 ] && [ "$status" -ne 124 ]; }
 says() { grep -q -e "$1" "$out"; }
 complains() { grep -q -e "$1" "$err"; }
-unused() { [ "$(cat /sys/module/ktrace_bridge/refcnt)" -eq 0 ]; }
+# Whoever reads in sysfs or debugfs meanwhile holds the module for that moment.
+unused() {
+	local i
+	for i in 1 2 3 4 5; do
+		[ "$(cat /sys/module/ktrace_bridge/refcnt)" -ne 0 ] || return 0
+		usleep 200000
+	done
+	return 1
+}
 
 # The same event of both PMUs, and as a group.
 choose() { # event [modifier]
