@@ -18,11 +18,13 @@ work='dd if=/dev/zero of=/dev/null bs=1 count=50'
 
 run ktbctl attach 'function:vfs_read' 'fgraph:ksys_read vfs_rea[d]'
 check "entries and returns" done_ 'says "attached function:vfs_read (function)"' 'says "attached fgraph:ksys_read vfs_rea.d. (function)"'
-$work 2>/dev/null
+$work 2>/dev/null &
+pid=$!
+wait $pid
 run ktbctl read -t 1
-check "an entry has the function and its caller" '[ "$(grep -c "dd-.*function:vfs_read: .*vfs_read.*<--" "$out")" -ge 50 ]'
-check "a return its depth and duration" '[ "$(grep -c "dd-.*fgraph:.*[0-9]\.[0-9][0-9][0-9] us |   vfs_read();" "$out")" -ge 50 ]' \
-	'[ "$(grep -c "dd-.*fgraph:.*us | ksys_read();" "$out")" -ge 50 ]'
+check "an entry has the function and its caller" '[ "$(grep -c -e "-$pid .*function:vfs_read: .*vfs_read.*<--" "$out")" -ge 50 ]'
+check "a return its depth and duration" '[ "$(grep -c -e "-$pid .*fgraph:.*[0-9]\.[0-9][0-9][0-9] us |   vfs_read();" "$out")" -ge 50 ]' \
+	'[ "$(grep -c -e "-$pid .*fgraph:.*us | ksys_read();" "$out")" -ge 50 ]'
 ktbctl detach >/dev/null
 run ktbctl stat --json -e 'function:vfs_read' -e 'fgraph:vfs_read' -- $work
 check "they are counted" done_ '[ "$(tr -d " \n\t" <"$out" | grep -o "\"count\":5[0-9]" | wc -l)" -eq 2 ]'
