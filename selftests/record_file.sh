@@ -99,8 +99,8 @@ ktbctl record --json -e raw_syscalls:sys_enter -o "$file" >"$out" 2>"$err" &
 recorder=$!
 ran='record until ^C'
 wait_for 'ktbctl status | grep -q "reader: process $recorder"'
+wait_for '! ktbctl status | grep -q disabled'	# it begins when all is ready
 cat /proc/version >/dev/null	# its own calls are left out
-usleep 200000
 kill -INT "$recorder"
 wait "$recorder"
 status=$? recorder=
