@@ -42,7 +42,8 @@ static void print_head(struct script *script, const struct ktb_record *record, c
 
 	clean_text(name, strlen(name), comm, sizeof(comm));
 	printf(has_chain(record) ? "%s " : "%16s ", comm);
-	printf("%5u [%03u] %5" PRIu64 ".%06" PRIu64 ": ", sample->tid, sample->cpu,
+	/* A task on its way out has none any more, and perf says -1. */
+	printf("%5d [%03u] %5" PRIu64 ".%06" PRIu64 ": ", (int)sample->tid, sample->cpu,
 	       sample->time / NSEC_PER_SEC, sample->time % NSEC_PER_SEC / NSEC_PER_USEC);
 	if (!record->event || record->event->type != PERF_TYPE_TRACEPOINT)
 		printf("%10" PRIu64 " ", sample->period);

@@ -146,7 +146,7 @@ const char *ktb_tasks_name(struct ktb_tasks *tasks, uint32_t tid)
 		return task->name;
 	if (!tid)
 		return "swapper";
-	snprintf(tasks->unknown, sizeof(tasks->unknown), ":%u", tid);
+	snprintf(tasks->unknown, sizeof(tasks->unknown), ":%d", (int)tid);
 	return tasks->unknown;
 }
 
