@@ -37,6 +37,9 @@
 #define KTB_HEADER <trace/events/notifier.h>
 #include "native_probe.h"
 
+#define KTB_HEADER <trace/events/osnoise.h>
+#include "native_probe.h"
+
 #define KTB_HEADER <trace/events/printk.h>
 #include "native_probe.h"
 
