@@ -370,7 +370,8 @@ static __always_inline bool ktb_ring_overwrite(struct ktb_ring *ring, unsigned i
 static __always_inline bool ktb_ring_lost_any(struct ktb_ring *ring, unsigned long *lost)
 {
 	*lost = local_read(&ring->lost);
-	if (unlikely(*lost != local_read(&ring->stated)))
+	/* More than was lost by then may be stated by a context that nests here. */
+	if (unlikely((long)(*lost - local_read(&ring->stated)) > 0))
 		return true;
 	if (unlikely(!ring->limit && !ring->overwrite))
 		ktb_ring_lift_limit(ring);
