@@ -121,10 +121,14 @@ check "and so many are there" '[ "$(events all)" -eq 1024 ]'
 run ktbctl attach "$(sort $tracing/available_events | tail -n 1)" -s all
 check "one more is refused" failed 'complains "the limit is 1024"'
 # Each waits for its probes to return, those of the perf core twice.
-timed ktbctl detach '*:*' -s all
-check "detach each of them, one by one" done_ 'within 20' '[ "$(grep -c : "$out")" -ge 1024 ]' \
-	'[ "$(events all)" -eq 0 ]'
-ktbctl attach '*:*' -s all >/dev/null 2>&1
+if grep -q PREEMPT_RT /proc/version; then
+	skip "detach each of them, one by one" "realtime kernels take minutes: they do not expedite what is waited for"
+else
+	timed ktbctl detach '*:*' -s all
+	check "detach each of them, one by one" done_ 'within 20' '[ "$(grep -c : "$out")" -ge 1024 ]' \
+		'[ "$(events all)" -eq 0 ]'
+	ktbctl attach '*:*' -s all >/dev/null 2>&1
+fi
 timed ktbctl detach -s all
 check "remove the session with all of them, in 2 s" done_ 'within 2' \
 	'says "session .all. removed"' nothing_left
