@@ -47,7 +47,7 @@ id_of() {
 	cat "$tracing/events/$(echo "$1" | tr : /)/id"
 }
 
-begin_tests 63
+begin_tests 64
 ktbctl detach >/dev/null 2>&1
 
 # ---- list ----
@@ -241,6 +241,7 @@ ktbctl detach >/dev/null
 run ktbctl record -e raw_syscalls:sys_enter -g -p "$$" -o "$dir/perf.data" -- ls /
 check "record -g -p, of another process than the command" done_ 'complains " samples"'
 run ktbctl record -e raw_syscalls:sys_enter -g --max-stack 8 -C 0 -o "$dir/perf.data" -- taskset 1 ls /
+check "record -g -C" done_ 'complains "[1-9][0-9]* samples"'
 if command -v perf >/dev/null; then
 	run perf script -i "$dir/perf.data"
 	check "perf prints its callchains" done_ 'says "do_syscall_64+0x"' 'says "\[000\]"' '! says "\[001\]"'
