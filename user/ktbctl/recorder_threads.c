@@ -14,8 +14,18 @@
 
 #define REST_MS 20
 
+/* Rest for a moment. Returns whether a kick ended it, which is not to be waited for again. */
+static bool rest(struct recorder_reader *reader)
+{
+	struct pollfd kick = { .fd = reader->kick, .events = POLLIN };
+	uint64_t count;
+
+	return poll(&kick, 1, REST_MS) > 0 &&
+	       read(reader->kick, &count, sizeof(count)) == sizeof(count);
+}
+
 /* Wait for a kick, and for records if @records. Returns false once there come none. */
-static bool wait_for(struct recorder_reader *reader, bool records, int ms)
+static bool wait_for(struct recorder_reader *reader, bool records)
 {
 	struct pollfd fds[] = {
 		{ .fd = reader->kick, .events = POLLIN },
@@ -23,7 +33,7 @@ static bool wait_for(struct recorder_reader *reader, bool records, int ms)
 	};
 	uint64_t count;
 
-	if (poll(fds, 2, ms) <= 0)
+	if (poll(fds, 2, -1) <= 0)
 		return true;
 	if (fds[0].revents && read(reader->kick, &count, sizeof(count)) < 0 && errno != EAGAIN)
 		return false;
@@ -89,9 +99,9 @@ static void *read_ring(void *arg)
 		}
 		tell_done(reader, round);
 		/* Little came: what writing does itself may be what is recorded. */
-		if ((uint64_t)came < recorder->session.ring_size / 8)
-			wait_for(reader, false, REST_MS);
-		records = wait_for(reader, records, -1) && records;
+		if ((uint64_t)came < recorder->session.ring_size / 8 && rest(reader))
+			continue;
+		records = wait_for(reader, records) && records;
 	}
 	return NULL;
 }
