@@ -9,6 +9,11 @@
 dir=$(mktemp -d /tmp/readers.XXXXXX) || exit 1
 # shellcheck source=selftests/ktb_check.sh
 . ./ktb_check.sh
+if grep -q PREEMPT_RT /proc/version; then
+	# One context less: a hit inside of another is lost, and told, where others have it.
+	echo "1..0 # SKIP lines are compared, and a realtime kernel may lose one inside of another"
+	exit 4
+fi
 here=$PWD
 
 trap 'rm -rf "$dir"' EXIT
