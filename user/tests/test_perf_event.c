@@ -180,7 +180,7 @@ static void test_breakpoints(void)
 	good = is("mem:4096/8:w", PERF_TYPE_BREAKPOINT, 0) && attr->bp_len == 8 &&
 	       attr->bp_type == HW_BREAKPOINT_W;
 	ok(good, "a length and writes");
-	good = is("mem:0x1001:x:u", PERF_TYPE_BREAKPOINT, 0) && attr->bp_len == sizeof(long) &&
+	good = is("mem:0x1001:x:u", PERF_TYPE_BREAKPOINT, 0) && attr->bp_len == 8 &&
 	       attr->bp_type == HW_BREAKPOINT_X && attr->exclude_kernel;
 	ok(good, "execution, and a modifier");
 	good = is("mem:0x1000:k", PERF_TYPE_BREAKPOINT, 0) && attr->exclude_user &&
