@@ -32,6 +32,9 @@ static int ktb_chardev_open(struct inode *inode, struct file *file)
 	struct ktb_reader *reader;
 	int err;
 
+	/* a step of loading may still fail, and would not wait for us */
+	if (THIS_MODULE->state != MODULE_STATE_LIVE)
+		return -ENODEV;
 	if (!perfmon_capable())
 		return -EPERM;
 	err = security_locked_down(LOCKDOWN_PERF);

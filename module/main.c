@@ -7,8 +7,8 @@
  *
  * 1. The kernel refuses while a descriptor of the device, a mapping, a perf event
  *    of our PMU or a file in debugfs is open: each holds the module.
- * 2. The PMU goes. The last of its events took its probe off its tracepoint.
- * 3. The files in debugfs go.
+ * 2. The files in debugfs go.
+ * 3. The PMU goes. The last of its events took its probe off its tracepoint.
  * 4. The control channel closes; a request under way finishes first. No
  *    session or event is made any more.
  * 5. The device goes.
@@ -41,20 +41,19 @@ static int __init ktb_init(void)
 	err = ktb_perfcore_init();
 	if (err)
 		goto err_exit_rings;
-	err = ktb_chardev_init();
+	err = ktb_chardev_init(); /* lets nobody in before loading is over */
 	if (err)
 		goto err_exit_perfcore;
 	err = ktb_netlink_init();
 	if (err)
 		goto err_exit_chardev;
-	ktb_debugfs_init();
-	err = ktb_pmu_init();
+	err = ktb_pmu_init(); /* from here on users hold the module: the last that may fail */
 	if (err)
-		goto err_exit_debugfs;
+		goto err_exit_netlink;
+	ktb_debugfs_init();
 	return 0;
 
-err_exit_debugfs:
-	ktb_debugfs_exit();
+err_exit_netlink:
 	ktb_netlink_exit();
 	ktb_sessions_exit();
 err_exit_chardev:
@@ -70,8 +69,8 @@ err_exit_clock:
 
 static void __exit ktb_exit(void)
 {
-	ktb_pmu_exit();
 	ktb_debugfs_exit();
+	ktb_pmu_exit();
 	ktb_netlink_exit();
 	ktb_chardev_exit();
 	ktb_sessions_exit();
