@@ -72,6 +72,14 @@ static inline int ktb_reap(pid_t pid)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
+/* KTB_LONG=1, which scripts/check sets on one kernel of a run: take the time it takes. */
+static inline bool ktb_long(void)
+{
+	const char *full = getenv("KTB_LONG");
+
+	return full && atoi(full);
+}
+
 /* The tests' own limits are made for a stock kernel: this one is slower. */
 static inline void ktb_scale_timeouts(void)
 {

@@ -2,8 +2,7 @@
 /*
  * A hostile reader: a process that writes random values over all it can map for
  * writing, while events are written at full speed, spoils its own view and
- * nothing else. For a minute in all with KTB_LONG=1, which scripts/check sets on one
- * kernel.
+ * nothing else. For a minute in all with KTB_LONG=1.
  */
 #include "ktb_test.h"
 
@@ -212,9 +211,7 @@ static void attack(struct __test_metadata *_metadata, FIXTURE_DATA(hostile) *sel
 
 static int seconds(void)
 {
-	const char *full = getenv("KTB_LONG");
-
-	return full && atoi(full) ? 20 : 3;
+	return ktb_long() ? 20 : 3;
 }
 
 TEST_F_TIMEOUT(hostile, one_page, 90)
