@@ -75,15 +75,19 @@ static unsigned int nest_sum(const char *name)
 	return sum;
 }
 
-/* With letters behind the numbers, so that each record is of another length. */
+/*
+ * With letters behind the numbers, so that each record is of another length. The
+ * counts of the contexts that interrupt this one may grow meanwhile: they are bounds.
+ */
 static unsigned int nest_name(char *name, enum nest_context context, unsigned int seq)
 {
 	unsigned int len, end;
 
 	len = scnprintf(name, NAME_MAX_LEN, "nest %u %u b %u %u %u %u d %u %u %u %u ",
-			context, seq, nest_begun[TASK], nest_begun[SOFTIRQ],
-			nest_begun[HARDIRQ], nest_begun[NMI], nest_done[TASK],
-			nest_done[SOFTIRQ], nest_done[HARDIRQ], nest_done[NMI]);
+			context, seq, READ_ONCE(nest_begun[TASK]), READ_ONCE(nest_begun[SOFTIRQ]),
+			READ_ONCE(nest_begun[HARDIRQ]), READ_ONCE(nest_begun[NMI]),
+			READ_ONCE(nest_done[TASK]), READ_ONCE(nest_done[SOFTIRQ]),
+			READ_ONCE(nest_done[HARDIRQ]), READ_ONCE(nest_done[NMI]));
 	end = min_t(unsigned int, len + seq * 7 % 97, NAME_MAX_LEN - 1);
 	for (; len < end; len++)
 		name[len] = 'a' + (seq + len) % 26;
