@@ -104,20 +104,13 @@ static __always_inline void ktb_graph_begin(struct ktb_graph *graph,
 	call->time = ktb_clock();
 }
 
-static __always_inline void ktb_graph_end(struct ktb_graph *graph,
-					  const struct ktb_graph_call *call,
-					  unsigned long func)
+static __always_inline void ktb_graph_fill(struct ktb_hit hit,
+					   const struct ktb_graph_call *call,
+					   unsigned long func)
 {
-	struct ktb_event *event = graph->event;
-	struct ktb_graph_entry *entry;
-	struct ktb_hit hit;
+	struct ktb_graph_entry *entry = hit.entry;
 
-	WRITE_ONCE(*ktb_graph_depth(graph), call->depth);
-	hit = ktb_event_begin_any(event, sizeof(*entry));
-	if (!hit.sample)
-		return;
 	hit.sample->ip = func;
-	entry = hit.entry;
 	entry->func = func;
 #ifdef CONFIG_FUNCTION_GRAPH_RETVAL
 	entry->retval = 0;
@@ -127,6 +120,35 @@ static __always_inline void ktb_graph_end(struct ktb_graph *graph,
 	entry->calltime = call->time;
 	entry->rettime = hit.sample->time;
 	ktb_event_end(hit);
+}
+
+/* What is not the usual case, out of line: that one needs no stack then. */
+static noinline notrace void ktb_graph_slow(struct ktb_event *event,
+					    const struct ktb_graph_call *call,
+					    unsigned long func, unsigned long ret_ip)
+{
+	struct ktb_hit hit;
+
+	if (!ktb_event_admit(event, 1))
+		return;
+	/* The callchain begins where the call comes back to. */
+	hit = ktb_event_begin_slow(event, sizeof(struct ktb_graph_entry), ret_ip,
+				   ktb_clock());
+	if (hit.sample)
+		ktb_graph_fill(hit, call, func);
+}
+
+static __always_inline void ktb_graph_end(struct ktb_graph *graph,
+					  const struct ktb_graph_call *call,
+					  unsigned long func, unsigned long ret_ip)
+{
+	struct ktb_hit hit;
+
+	WRITE_ONCE(*ktb_graph_depth(graph), call->depth);
+	if (ktb_event_begin(graph->event, sizeof(struct ktb_graph_entry), &hit))
+		ktb_graph_fill(hit, call, func);
+	else
+		ktb_graph_slow(graph->event, call, func, ret_ip);
 }
 
 /* A thread may have ended inside a traced function: its number begins anew. */
@@ -158,7 +180,7 @@ static notrace void ktb_graph_exit_handler(struct fprobe *fprobe, unsigned long 
 	struct ktb_graph *graph = container_of(fprobe, struct ktb_graph, fprobe);
 
 	preempt_disable_notrace();
-	ktb_graph_end(graph, data, ip);
+	ktb_graph_end(graph, data, ip, ret_ip);
 	preempt_enable_notrace();
 }
 
@@ -203,7 +225,8 @@ static notrace int ktb_graph_exit_handler(struct kretprobe_instance *instance,
 
 	if (kretprobe)
 		ktb_graph_end(container_of(kretprobe, struct ktb_graph_probe, kretprobe)->graph,
-			      (void *)instance->data, (unsigned long)kretprobe->kp.addr);
+			      (void *)instance->data, (unsigned long)kretprobe->kp.addr,
+			      get_kretprobe_retaddr(instance));
 	return 0;
 }
 NOKPROBE_SYMBOL(ktb_graph_exit_handler);
@@ -371,6 +394,7 @@ static struct ktb_graph *ktb_graph_alloc(struct ktb_event *event,
  * Sets the event's source; nothing fires yet.
  *
  * Return: 0, or
+ * * -EINVAL - one of them is denied
  * * -ENOENT - the kernel cannot say when threads are made
  * * -ENOMEM - out of memory
  */
@@ -378,9 +402,13 @@ int ktb_graph_prepare(struct ktb_event *event,
 		      const struct ktb_function_options *options,
 		      struct netlink_ext_ack *extack)
 {
-	struct ktb_graph *graph = ktb_graph_alloc(event, options);
+	int err = ktb_function_check(options, extack);
+	struct ktb_graph *graph;
 	u16 type;
 
+	if (err)
+		return err;
+	graph = ktb_graph_alloc(event, options);
 	if (!graph) {
 		NL_SET_ERR_MSG(extack, "out of memory");
 		return -ENOMEM;
