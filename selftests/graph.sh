@@ -62,10 +62,10 @@ be_moved() {
 	end_hogs
 }
 
-# What is behind the last bar: "  name() {", "  } /* name */" and "  name();". The last is
-# told as the first two: whether something came in between depends on who else ran there.
+# A line "name();" as two, "name() {" and "} /* name */": whether something came in between
+# depends on who else ran there.
 calls() {
-	sed 's/^.*| //; s/^\( *\)\([^ ]*\)();$/\1\2() {\n\1} \/* \2 *\//'
+	sed 's/^\( *\)\([^ ]*\)();$/\1\2() {\n\1} \/* \2 *\//'
 }
 
 # The time in all that calls of a function took, in us.
@@ -82,8 +82,8 @@ echo 0 >$tracing/tracing_on
 ktbctl status --json >"$dir/closing"
 ktbctl read -t 1 2>/dev/null | grep -e "-$pid  *\[" >ours
 grep -e "-$pid *|" $tracing/trace >theirs
-calls <ours >our-calls
-sed 's/|  /| /2' theirs | calls >their-calls
+sed 's/^[^|]*| //' ours | calls >our-calls
+sed 's/^[^|]*|[^|]*|  //' theirs | calls >their-calls
 check "as many calls" '[ "$(wc -l <our-calls)" -ge 360 ]' '[ "$(wc -l <our-calls)" -eq "$(wc -l <their-calls)" ]'
 check "the same calls, the same nesting, in the same order" 'cmp our-calls their-calls'
 check "inside of each other" 'grep -q "^ksys_read() {" our-calls' 'grep -q "^    } /\* read_zero \*/" our-calls'

@@ -24,7 +24,7 @@ begin_tests 12
 # a tracepoint of our own probe, one through perf, dynamic probes of the kernel and of a
 # program, a counter, a timer, a breakpoint, a call and a return
 events='raw_syscalls:sys_enter syscalls:sys_enter_openat ktb:open ktb:opened ktb:target
-	page-faults/period=1/ cpu-clock mem:jiffies/8:w function:do_filp_open fgraph:do_filp_open'
+	page-faults/period=1/ cpu-clock/freq=499/ mem:jiffies/8:w function:do_filp_open fgraph:do_filp_open'
 set --
 for event in $events; do set -- "$@" -e "$event"; done
 work='for i in 1 2 3 4 5 6 7 8 9; do : <"$0"; "$0" 20; done'
@@ -60,7 +60,7 @@ check "probes" done_
 
 # ---- into a file ----
 
-record -m 8M -F 499 "$@" -a -- sh -c "$work" "$target"
+record -m 8M "$@" -a -- sh -c "$work" "$target"
 check "all in one session" done_ ledger_is_exact '[ "$(counter lost_full)" -eq 0 ]'
 run ktbctl script --json -i "$file"
 grep '"type":"sample"' "$out" >lines
@@ -70,12 +70,12 @@ check "in the order of time" in_time
 check "which is that of what happened" 'opens_in_order "$(shell_of)"'
 run perf script -i "$file"
 check_perf "and so perf has it" done_ '[ "$(grep -c "ktb:target:" "$out")" -eq 180 ]' \
-	'[ "$(grep -c " \(cpu-clock\|page-faults/period=1/\|mem:jiffies/8:w\):" "$out")" -gt 15 ]'
+	'[ "$(grep -c " \(cpu-clock/freq=499/\|page-faults/period=1/\|mem:jiffies/8:w\):" "$out")" -gt 15 ]'
 
 # ---- as it comes ----
 
 # shellcheck disable=SC2086 # events, each a word
-run ktbctl attach -m 8M -F 499 $events
+run ktbctl attach -m 8M $events
 check "attached" done_
 sh -c "$work" "$target" >/dev/null
 run ktbctl read -t 1 --json
