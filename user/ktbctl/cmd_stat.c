@@ -123,9 +123,9 @@ static int choose_latencies(struct stat *stat)
 		item->count_only = !has_latency(item);
 		any |= !item->excluded && has_latency(item);
 	}
-	return any ? EXIT_DONE :
-		     fail("--hist is of the returns of functions: name some, as "
-			  "-e fgraph:vfs_read");
+	if (any)
+		return EXIT_DONE;
+	return fail("--hist is of returns of functions: name some, as -e fgraph:vfs_read");
 }
 
 static bool is_time(const struct ktb_perf_event *event)
