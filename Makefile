@@ -62,6 +62,9 @@ bench-loss:			## what is lost at full speed
 bench-scale:			## what a hit costs beside other sessions, events, ring sizes
 	@scripts/bench scale
 
+bench-sources:			## what calls of functions, probes and timers cost beside ftrace and perf
+	@scripts/bench sources
+
 update:				## take newer Debian kernels, if there are any
 	@scripts/setup --update
 
@@ -82,5 +85,5 @@ help:				## this text
 	@echo "Kernels for KERNELS and KERNEL: $$(sed -n 's/^\([0-9][^\t]*\)\t.*/\1/p' scripts/kernels.txt | xargs)"
 
 .PHONY: all modules tools demo check check-debug check-kcsan debug-kernel torture matrix shell lint \
-	bench bench-road bench-loss bench-scale bench-record \
+	bench bench-road bench-loss bench-scale bench-sources bench-record \
 	update install modules_install clean distclean help

@@ -148,11 +148,13 @@ void rcu_unexpedite_gp(void);
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 #define KTB_FPROBE_REGS		struct ftrace_regs
+#define ktb_fprobe_return_value	ftrace_regs_get_return_value
 static inline void ktb_fprobe_set_calls(struct fprobe *fprobe, int nr)
 {
 }
 #else
 #define KTB_FPROBE_REGS		struct pt_regs
+#define ktb_fprobe_return_value	regs_return_value
 static inline void ktb_fprobe_set_calls(struct fprobe *fprobe, int nr)
 {
 	fprobe->nr_maxactive = nr;

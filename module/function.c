@@ -11,6 +11,8 @@
 #include <linux/string.h>
 #include <linux/trace_recursion.h>
 
+#include <ktb_denied.h>
+
 #include "function.h"
 #include "session.h"
 #include "submit.h"
@@ -25,6 +27,18 @@ struct ktb_function_entry {
 	unsigned long parent_ip;
 };
 
+#define KTB_DENY_RETURN(f)	{ #f, "function: " #f " never returns", true },
+#define KTB_DENY(f)		{ #f, "function: " #f " is called while a hit is recorded" },
+
+static const struct {
+	const char *name;
+	const char *why;
+	bool returns_only;
+} ktb_denied[] = {
+	KTB_NEVER_RETURNS(KTB_DENY_RETURN)
+	KTB_RECORDS_HITS(KTB_DENY)
+};
+
 /**
  * struct ktb_function - the hook of an event
  * @ops: with the filter
@@ -35,21 +49,42 @@ struct ktb_function {
 	struct ktb_event *event;
 };
 
+static __always_inline void ktb_function_fill(struct ktb_hit hit, unsigned long ip,
+					      unsigned long parent_ip)
+{
+	struct ktb_function_entry *entry = hit.entry;
+
+	hit.sample->ip = ip;
+	entry->ip = ip;
+	entry->parent_ip = parent_ip;
+	ktb_event_end(hit);
+}
+
+/* What is not the usual case, out of line: that one needs no stack then. */
+static noinline notrace void ktb_function_slow(struct ktb_event *event, unsigned long ip,
+					       unsigned long parent_ip)
+{
+	struct ktb_hit hit;
+
+	if (!ktb_event_admit(event, 1))
+		return;
+	/* What the stack has of the function is the end of its call to ftrace. */
+	hit = ktb_event_begin_slow(event, sizeof(struct ktb_function_entry),
+				   ip + MCOUNT_INSN_SIZE, ktb_clock());
+	if (hit.sample)
+		ktb_function_fill(hit, ip, parent_ip);
+}
+
 static __always_inline void ktb_function_record(struct ktb_event *event,
 						unsigned long ip,
 						unsigned long parent_ip)
 {
-	struct ktb_function_entry *entry;
 	struct ktb_hit hit;
 
-	hit = ktb_event_begin_any(event, sizeof(*entry));
-	if (!hit.sample)
-		return;
-	hit.sample->ip = ip;
-	entry = hit.entry;
-	entry->ip = ip;
-	entry->parent_ip = parent_ip;
-	ktb_event_end(hit);
+	if (ktb_event_begin(event, sizeof(struct ktb_function_entry), &hit))
+		ktb_function_fill(hit, ip, parent_ip);
+	else
+		ktb_function_slow(event, ip, parent_ip);
 }
 
 /*
@@ -68,6 +103,30 @@ static notrace void ktb_function_hit(unsigned long ip, unsigned long parent_ip,
 	}
 	ktb_function_record(function->event, ip, parent_ip);
 	ftrace_test_recursion_unlock(bit);
+}
+
+/**
+ * ktb_function_check - whether functions may be traced
+ * @options: which, globs too
+ * @extack: takes the reason of a refusal
+ *
+ * Return: 0, or -EINVAL if one of them is denied by name.
+ */
+int ktb_function_check(const struct ktb_function_options *options,
+		       struct netlink_ext_ack *extack)
+{
+	unsigned int i, j;
+
+	for (i = 0; i < options->nr; i++) {
+		for (j = 0; j < ARRAY_SIZE(ktb_denied); j++) {
+			if (strcmp(options->names[i], ktb_denied[j].name) ||
+			    (ktb_denied[j].returns_only && !options->graph))
+				continue;
+			extack->_msg = ktb_denied[j].why;
+			return -EINVAL;
+		}
+	}
+	return 0;
 }
 
 /* ftrace writes to the string it is given. */
@@ -124,17 +183,20 @@ static const struct ktb_source ktb_function_source = {
  * Sets the event's source; nothing fires yet.
  *
  * Return: 0, or
- * * -EINVAL - a glob without a function that can be traced
+ * * -EINVAL - a glob without a function that can be traced, or one that is denied
  * * -ENOMEM - out of memory
  */
 int ktb_function_prepare(struct ktb_event *event,
 			 const struct ktb_function_options *options,
 			 struct netlink_ext_ack *extack)
 {
-	struct ktb_function *function = kzalloc(sizeof(*function), GFP_KERNEL_ACCOUNT);
+	struct ktb_function *function;
 	unsigned int i;
-	int err = 0;
+	int err = ktb_function_check(options, extack);
 
+	if (err)
+		return err;
+	function = kzalloc(sizeof(*function), GFP_KERNEL_ACCOUNT);
 	if (!function) {
 		NL_SET_ERR_MSG(extack, "out of memory");
 		return -ENOMEM;

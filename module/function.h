@@ -22,6 +22,8 @@ struct ktb_function_options {
 	bool graph;
 };
 
+int ktb_function_check(const struct ktb_function_options *options,
+		       struct netlink_ext_ack *extack);
 int ktb_function_prepare(struct ktb_event *event,
 			 const struct ktb_function_options *options,
 			 struct netlink_ext_ack *extack);

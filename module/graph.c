@@ -50,6 +50,18 @@ struct ktb_graph_call {
 	unsigned int depth;
 };
 
+/**
+ * struct ktb_graph_return - how it ended
+ * @func: the function
+ * @ip: where it comes back to
+ * @value: what it returns
+ */
+struct ktb_graph_return {
+	unsigned long func;
+	unsigned long ip;
+	unsigned long value;
+};
+
 #ifndef CONFIG_FPROBE
 struct ktb_graph_probe {
 	struct kretprobe kretprobe;
@@ -104,29 +116,51 @@ static __always_inline void ktb_graph_begin(struct ktb_graph *graph,
 	call->time = ktb_clock();
 }
 
-static __always_inline void ktb_graph_end(struct ktb_graph *graph,
-					  const struct ktb_graph_call *call,
-					  unsigned long func)
+static __always_inline void ktb_graph_fill(struct ktb_hit hit,
+					   const struct ktb_graph_call *call,
+					   struct ktb_graph_return ret)
 {
-	struct ktb_event *event = graph->event;
-	struct ktb_graph_entry *entry;
-	struct ktb_hit hit;
+	struct ktb_graph_entry *entry = hit.entry;
 
-	WRITE_ONCE(*ktb_graph_depth(graph), call->depth);
-	hit = ktb_event_begin_any(event, sizeof(*entry));
-	if (!hit.sample)
-		return;
-	hit.sample->ip = func;
-	entry = hit.entry;
-	entry->func = func;
+	hit.sample->ip = ret.func;
+	entry->func = ret.func;
 #ifdef CONFIG_FUNCTION_GRAPH_RETVAL
-	entry->retval = 0;
+	entry->retval = ret.value;
 #endif
 	entry->depth = call->depth;
 	entry->overrun = 0;
 	entry->calltime = call->time;
 	entry->rettime = hit.sample->time;
 	ktb_event_end(hit);
+}
+
+/* What is not the usual case, out of line: that one needs no stack then. */
+static noinline notrace void ktb_graph_slow(struct ktb_event *event,
+					    const struct ktb_graph_call *call,
+					    struct ktb_graph_return ret)
+{
+	struct ktb_hit hit;
+
+	if (!ktb_event_admit(event, 1))
+		return;
+	/* The callchain begins where the call comes back to. */
+	hit = ktb_event_begin_slow(event, sizeof(struct ktb_graph_entry), ret.ip,
+				   ktb_clock());
+	if (hit.sample)
+		ktb_graph_fill(hit, call, ret);
+}
+
+static __always_inline void ktb_graph_end(struct ktb_graph *graph,
+					  const struct ktb_graph_call *call,
+					  struct ktb_graph_return ret)
+{
+	struct ktb_hit hit;
+
+	WRITE_ONCE(*ktb_graph_depth(graph), call->depth);
+	if (ktb_event_begin(graph->event, sizeof(struct ktb_graph_entry), &hit))
+		ktb_graph_fill(hit, call, ret);
+	else
+		ktb_graph_slow(graph->event, call, ret);
 }
 
 /* A thread may have ended inside a traced function: its number begins anew. */
@@ -156,9 +190,10 @@ static notrace void ktb_graph_exit_handler(struct fprobe *fprobe, unsigned long 
 					   void *data)
 {
 	struct ktb_graph *graph = container_of(fprobe, struct ktb_graph, fprobe);
+	const struct ktb_graph_return ret = { ip, ret_ip, ktb_fprobe_return_value(regs) };
 
 	preempt_disable_notrace();
-	ktb_graph_end(graph, data, ip);
+	ktb_graph_end(graph, data, ret);
 	preempt_enable_notrace();
 }
 
@@ -201,9 +236,15 @@ static notrace int ktb_graph_exit_handler(struct kretprobe_instance *instance,
 {
 	struct kretprobe *kretprobe = get_kretprobe(instance);
 
-	if (kretprobe)
-		ktb_graph_end(container_of(kretprobe, struct ktb_graph_probe, kretprobe)->graph,
-			      (void *)instance->data, (unsigned long)kretprobe->kp.addr);
+	if (!kretprobe)
+		return 0;
+	ktb_graph_end(container_of(kretprobe, struct ktb_graph_probe, kretprobe)->graph,
+		      (void *)instance->data,
+		      (struct ktb_graph_return) {
+			      .func = (unsigned long)kretprobe->kp.addr,
+			      .ip = get_kretprobe_retaddr(instance),
+			      .value = regs_return_value(regs),
+		      });
 	return 0;
 }
 NOKPROBE_SYMBOL(ktb_graph_exit_handler);
@@ -371,6 +412,7 @@ static struct ktb_graph *ktb_graph_alloc(struct ktb_event *event,
  * Sets the event's source; nothing fires yet.
  *
  * Return: 0, or
+ * * -EINVAL - one of them is denied
  * * -ENOENT - the kernel cannot say when threads are made
  * * -ENOMEM - out of memory
  */
@@ -378,9 +420,13 @@ int ktb_graph_prepare(struct ktb_event *event,
 		      const struct ktb_function_options *options,
 		      struct netlink_ext_ack *extack)
 {
-	struct ktb_graph *graph = ktb_graph_alloc(event, options);
+	int err = ktb_function_check(options, extack);
+	struct ktb_graph *graph;
 	u16 type;
 
+	if (err)
+		return err;
+	graph = ktb_graph_alloc(event, options);
 	if (!graph) {
 		NL_SET_ERR_MSG(extack, "out of memory");
 		return -ENOMEM;

@@ -196,28 +196,6 @@ ktb_event_begin(const struct ktb_event *event, unsigned int size, struct ktb_hit
 }
 
 /**
- * ktb_event_begin_any - a hit happened: begin its record, whatever the case
- * @event: the event
- * @size: bytes of the raw data, common fields included
- *
- * For what is not worth two versions. As ktb_event_begin() otherwise.
- *
- * Return: with the record, its raw data filled but for the event's own fields,
- * or with NULL: then the hit is accounted for.
- */
-static __always_inline struct ktb_hit
-ktb_event_begin_any(struct ktb_event *event, unsigned int size)
-{
-	struct ktb_hit hit;
-
-	if (ktb_event_begin(event, size, &hit))
-		return hit;
-	if (!ktb_event_admit(event, 1))
-		return (struct ktb_hit) { };
-	return ktb_event_begin_slow(event, size, _RET_IP_, ktb_clock());
-}
-
-/**
  * ktb_event_count - the hit counts for more than one
  * @hit: the hit, with a record or without
  * @count: perf's event count, __perf_count() of the event

@@ -212,24 +212,55 @@ TEST_F(function, graph)
 	}
 }
 
-/* A call from which no return comes leaves the next thread's depth alone. */
+/* A child that reads a byte and is killed, with the number after @last if that can be had. */
+static pid_t read_and_die(int zero, pid_t last)
+{
+	FILE *file = last ? fopen("/proc/sys/kernel/ns_last_pid", "w") : NULL;
+	char byte;
+	pid_t pid;
+
+	if (file) {
+		fprintf(file, "%d", last);
+		fclose(file);
+	}
+	pid = fork();
+	if (!pid) {
+		if (read(zero, &byte, 1) == 1)
+			kill(getpid(), SIGKILL);
+		_exit(1);
+	}
+	return pid > 0 && waitpid(pid, NULL, 0) == pid ? pid : -1;
+}
+
+/* A call from which no return comes leaves the next thread of that number its depth. */
 TEST_F(function, graph_of_exit)
 {
-	static const char *const names[] = { "do_exit", "ksys_read", "vfs_read", NULL };
-	char byte;
+	static const char *const names[] = { "get_signal", "ksys_read", "vfs_read", NULL };
+	struct ktb_walk walk = {};
+	struct ktb_ring ring;
+	int outer = 0;
+	pid_t pid = 0;
 
+	ASSERT_EQ(0, ktb_pin(0));
 	ASSERT_EQ(0, attach(self, true, 0, names))
 		TH_LOG("%s", self->nl.text);
 	for (int i = 0; i < 8; i++) {
-		pid_t pid = fork();
-
-		if (!pid)
-			_exit(read(self->zero, &byte, 1) != 1);
-		ASSERT_EQ(pid, waitpid(pid, NULL, 0));
+		pid = read_and_die(self->zero, pid ? pid - 1 : 0);
+		ASSERT_LT(0, pid);
 	}
 	ASSERT_EQ(0, ktb_event_find(&self->nl, self->s.id, "fgraph:test", &self->e));
-	EXPECT_LE(16, self->e.sum.written);
 	EXPECT_EQ(0, ktb_event_detach(&self->nl, self->s.id, self->e.id, &self->e));
+	ASSERT_EQ(0, ktb_ring_map(&ring, self->fd, 0));
+	calls.count = 0;
+	ktb_ring_walk(&ring, &walk, take_call, NULL);
+	ktb_ring_unmap(&ring);
+	for (int i = 0; i < calls.count; i++) {
+		if (!is_function(calls.list[i].func, ksys_read))
+			continue;
+		EXPECT_EQ(0, calls.list[i].depth);
+		outer++;
+	}
+	EXPECT_LE(8, outer);
 }
 
 TEST_F(function, refusals)
@@ -237,12 +268,19 @@ TEST_F(function, refusals)
 	static const char *const none[] = { NULL };
 	static const char *const unknown[] = { "there_is_no_such_function", NULL };
 	static const char *const ours[] = { "ktb_event_submit", NULL };
+	static const char *const exits[] = { "vfs_read", "do_exit", NULL };
+	static const char *const works[] = { "vfs_*", "irq_work_queue", NULL };
 
 	EXPECT_REFUSED(&self->nl, EINVAL, "graph: needs a function", attach(self, true, 0, none));
 	EXPECT_REFUSED(&self->nl, EINVAL, "function:", attach(self, false, 0, unknown));
 	EXPECT_REFUSED(&self->nl, ENOENT, "function:", attach(self, true, 0, unknown));
 	EXPECT_REFUSED(&self->nl, EINVAL, "function:", attach(self, false, 0, ours));
 	EXPECT_GT(0, attach(self, true, 0, ours));
+	EXPECT_REFUSED(&self->nl, EINVAL, "do_exit never returns", attach(self, true, 0, exits));
+	EXPECT_REFUSED(&self->nl, EINVAL, "irq_work_queue is called while",
+		       attach(self, true, 0, works));
+	EXPECT_REFUSED(&self->nl, EINVAL, "irq_work_queue is called while",
+		       attach(self, false, 0, works));
 	EXPECT_EQ(0, ktb_event_count(&self->nl));
 }
 

@@ -82,16 +82,18 @@ static int attach_any(struct ktb_conn *conn, const struct ktb_session_info *sess
 		      const struct ktb_event_options *options, const struct tracing *tracing,
 		      struct choice_item *item)
 {
-	struct ktb_event_options counter = *options;
+	struct ktb_event_options own = *options;
 
+	if (item->count_only)
+		own.period = UINT64_MAX; /* the first record never comes */
 	if (item->functions)
-		return attach_functions(conn, session, options, item);
+		return attach_functions(conn, session, &own, item);
 	if (!item->counter)
-		return attach_item(conn, session, options, item);
+		return attach_item(conn, session, &own, item);
 	counter_set_rate(&item->counter->attr, tracing);
-	counter.attr = &item->counter->attr;
-	counter.period = 0;
-	return attach_item(conn, session, &counter, item);
+	own.attr = &item->counter->attr;
+	own.period = 0;
+	return attach_item(conn, session, &own, item);
 }
 
 static int fail_none(const struct choice *choice)

@@ -108,6 +108,7 @@ static void release(struct follow *follow)
 	ktb_merge_free(follow->merge);
 	ktb_reader_free(follow->reader);
 	names_free(&follow->printer.names);
+	calls_free(&follow->printer.calls);
 	ktb_stacks_free(follow->printer.stacks);
 	ktb_comms_free(follow->printer.comms);
 	ktb_formats_free(follow->printer.formats);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "stat_counter.h"
+#include "stat_latency.h"
 #include "tracing.h"
 #include "workload.h"
 
@@ -22,9 +23,13 @@
 #define NSEC_PER_MSEC 1000000ULL
 #define MIN_INTERVAL_MS 10
 
+enum {
+	OPTION_HIST = OPTION_OWN,
+};
+
 static const char help_stat[] =
-	"usage: ktbctl stat -e EVENT... [-a | -p PID | -t TID] [-C CPUS] [-I MS] [--json]\n"
-	"                   [-- COMMAND [ARGUMENT...]]\n"
+	"usage: ktbctl stat -e EVENT... [-a | -p PID | -t TID] [-C CPUS] [-I MS] [--hist]\n"
+	"                   [--json] [-- COMMAND [ARGUMENT...]]\n"
 	"\n"
 	"Count events while COMMAND runs, or until ^C: those of COMMAND and of what it\n"
 	"starts, or with -a or -C, or without COMMAND, those of the whole system.\n"
@@ -40,6 +45,7 @@ static const char help_stat[] =
 	"  -C, --cpu CPUS    only on these CPUs, such as 0-3,8; of all processes there,\n"
 	"                    unless -p or -t are given\n"
 	"  -a, --all-cpus    of all processes on all CPUs, COMMAND or not\n"
+	"      --hist        of fgraph: events, how long the calls took: a histogram each\n"
 	"      --json        print JSON, with -I a line for each interval\n"
 	"\n"
 	"The exit status is COMMAND's, if counting did not fail.\n";
@@ -52,6 +58,7 @@ struct counted {
 	bool is_time; /* it counts nanoseconds */
 	struct stat_counter counter;
 	struct stat_value last; /* when it was told last */
+	struct histogram *histogram; /* or NULL */
 };
 
 struct stat {
@@ -65,6 +72,8 @@ struct stat {
 	unsigned int nr_events;
 	char **command;
 	uint64_t interval; /* ns, 0: none */
+	bool hist;
+	struct stat_latency latency;
 	struct counted *all;
 	unsigned int nr;
 	uint64_t begin; /* ns */
@@ -96,6 +105,27 @@ static int choose(struct stat *stat)
 		free(list);
 	}
 	return err ? err : choice_end(&stat->choice);
+}
+
+static bool has_latency(const struct choice_item *item)
+{
+	return item->functions && item->functions->graph;
+}
+
+/* Those that make records, and those that are only counted. */
+static int choose_latencies(struct stat *stat)
+{
+	bool any = false;
+
+	for (unsigned int i = 0; i < stat->choice.nr; i++) {
+		struct choice_item *item = &stat->choice.items[i];
+
+		item->count_only = !has_latency(item);
+		any |= !item->excluded && has_latency(item);
+	}
+	if (any)
+		return EXIT_DONE;
+	return fail("--hist is of returns of functions: name some, as -e fgraph:vfs_read");
 }
 
 static bool is_time(const struct ktb_perf_event *event)
@@ -139,10 +169,23 @@ static int open_counters(struct stat *stat, unsigned int *left)
 	return err;
 }
 
+/* A histogram for each event that has durations. */
+static int open_latencies(struct stat *stat)
+{
+	int err = stat_latency_open(&stat->latency, stat->session.id);
+
+	for (unsigned int i = 0; i < stat->nr && !err; i++)
+		if (stat->all[i].id && has_latency(&stat->choice.items[i]))
+			err = stat_latency_add(&stat->latency, stat->all[i].id);
+	for (unsigned int i = 0; i < stat->nr && !err; i++)
+		stat->all[i].histogram = stat_latency_of(&stat->latency, stat->all[i].id);
+	return err;
+}
+
 static int open_session(struct stat *stat)
 {
 	const struct ktb_session_options options = {
-		.flags = KTB_SESSION_DISABLED | KTB_SESSION_COUNT_ONLY,
+		.flags = KTB_SESSION_DISABLED | (stat->hist ? 0 : KTB_SESSION_COUNT_ONLY),
 	};
 	uint32_t command = (uint32_t)only_command(stat);
 	struct tracing tracing = stat->tracing;
@@ -160,7 +203,7 @@ static int open_session(struct stat *stat)
 	for (unsigned int i = 0; i < stat->nr; i++)
 		if (stat->choice.items[i].attached)
 			stat->all[i].id = stat->choice.items[i].event.id;
-	return err;
+	return err || !stat->hist ? err : open_latencies(stat);
 }
 
 static int open_all(struct stat *stat)
@@ -168,6 +211,8 @@ static int open_all(struct stat *stat)
 	unsigned int left = 0;
 	int err = choose(stat);
 
+	if (!err && stat->hist)
+		err = choose_latencies(stat);
 	if (!err)
 		err = open_counters(stat, &left);
 	return err || !left ? err : open_session(stat);
@@ -188,12 +233,19 @@ static int begin(struct stat *stat)
 }
 
 /* Hits that a target left out are in the ledger, and not in the count. */
-static uint64_t ledger_count(const struct ktb_event_info *events, int nr, uint64_t id)
+static struct stat_value ledger_value(const struct ktb_event_info *events, int nr, uint64_t id)
 {
-	for (int i = 0; i < nr; i++)
-		if (events[i].id == id)
-			return events[i].ledger.count;
-	return 0;
+	struct stat_value value = { .enabled = 1, .running = 1 };
+
+	for (int i = 0; i < nr; i++) {
+		const struct ktb_ledger *ledger = &events[i].ledger;
+
+		if (events[i].id != id)
+			continue;
+		value.count = ledger->count;
+		value.lost = ledger->lost_full + ledger->lost_big + ledger->lost_recursion;
+	}
+	return value;
 }
 
 /* All at nearly one time: values by their event. */
@@ -210,12 +262,11 @@ static int read_all(struct stat *stat, struct stat_value *values)
 		if (stat->all[i].is_counter)
 			err = stat_counter_read(&stat->all[i].counter, &values[i]);
 		else
-			values[i] = (struct stat_value){ ledger_count(events, nr, stat->all[i].id),
-							 1, 1 };
+			values[i] = ledger_value(events, nr, stat->all[i].id);
 	}
 	if (events)
 		ktb_event_list_free(events, nr);
-	return err;
+	return err ? err : stat_latency_read(&stat->latency);
 }
 
 /* ---- telling ---- */
@@ -254,6 +305,29 @@ static void print_value(const struct counted *counted, const struct stat_value *
 	putchar('\n');
 }
 
+/* Below the count. */
+static void print_latency(const struct counted *counted, const struct stat_value *value)
+{
+	const struct histogram *histogram = counted->histogram;
+
+	if (value->lost)
+		printf("%20s  of them %" PRIu64 " lost, in no bucket\n", "", value->lost);
+	if (!histogram->nr)
+		return;
+	printf("%20s  %" PRIu64 " to %" PRIu64 " ns, %" PRIu64 " on average\n", "", histogram->min,
+	       histogram->max, histogram->sum / histogram->nr);
+	histogram_print(histogram);
+}
+
+static struct json_object *json_latency(const struct counted *counted,
+					const struct stat_value *value)
+{
+	struct json_object *object = histogram_json(counted->histogram, "ns");
+
+	json_object_object_add(object, "lost", json_object_new_uint64(value->lost));
+	return object;
+}
+
 static struct json_object *json_value(const struct counted *counted, const struct stat_value *value)
 {
 	struct json_object *object = json_object_new_object();
@@ -264,6 +338,8 @@ static struct json_object *json_value(const struct counted *counted, const struc
 		json_object_object_add(object, "unit", json_object_new_string("ns"));
 	if (share(value) < 1)
 		json_object_object_add(object, "share", json_object_new_double(share(value)));
+	if (counted->histogram)
+		json_object_object_add(object, "latency", json_latency(counted, value));
 	return object;
 }
 
@@ -309,6 +385,8 @@ static int tell(const struct stat *stat, const struct stat_value *values, double
 		if (stat->interval)
 			printf("%12.6f ", seconds);
 		print_value(&stat->all[i], &values[i]);
+		if (stat->all[i].histogram)
+			print_latency(&stat->all[i], &values[i]);
 	}
 	if (!stat->interval)
 		printf("\n%20.6f  seconds\n", seconds);
@@ -325,10 +403,14 @@ static int tell_new(struct stat *stat)
 	for (unsigned int i = 0; i < stat->nr && !err; i++) {
 		now = values[i];
 		values[i].count -= stat->all[i].last.count;
+		values[i].lost -= stat->all[i].last.lost;
 		stat->all[i].last = now;
 	}
 	if (!err)
 		err = tell(stat, values, seconds);
+	for (unsigned int i = 0; i < stat->nr; i++)
+		if (stat->all[i].histogram)
+			*stat->all[i].histogram = (struct histogram){ 0 };
 	free(values);
 	return err;
 }
@@ -362,21 +444,29 @@ static void take_signals(struct stat *stat)
 }
 
 /* Until the command ends, a signal comes, or @until, in ns; 0 for no such time. */
-static void wait_until(struct stat *stat, uint64_t until)
+static int wait_until(struct stat *stat, uint64_t until)
 {
-	struct pollfd fd = { .fd = stat->signals, .events = POLLIN };
-	int ms = -1;
+	struct pollfd fds[] = {
+		{ .fd = stat->signals, .events = POLLIN },
+		{ .fd = stat_latency_fd(&stat->latency), .events = POLLIN },
+	};
+	int ms = -1, err = EXIT_DONE;
 
-	while (!stat->stopped && !stat->workload.ended) {
+	while (!err && !stat->stopped && !stat->workload.ended) {
 		uint64_t now = now_ns();
 
 		if (until && now >= until)
-			return;
+			break;
 		if (until)
 			ms = (int)((until - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
-		poll(&fd, 1, ms);
+		if (poll(fds, ARRAY_SIZE(fds), ms) > 0 && fds[1].revents)
+			err = stat_latency_read(&stat->latency);
+		/* Somebody removed the session. */
+		if (fds[1].revents & (POLLHUP | POLLERR))
+			fds[1].fd = -1;
 		take_signals(stat);
 	}
+	return err;
 }
 
 /* Intervals are measured from the beginning: none drifts. */
@@ -387,8 +477,8 @@ static int count(struct stat *stat)
 
 	while (!err && !stat->stopped && !stat->workload.ended) {
 		until = stat->interval ? until + stat->interval : 0;
-		wait_until(stat, until);
-		if (!stat->stopped && !stat->workload.ended)
+		err = wait_until(stat, until);
+		if (!err && !stat->stopped && !stat->workload.ended)
 			err = tell_new(stat);
 	}
 	if (stat->session.id)
@@ -420,6 +510,7 @@ static void release(struct stat *stat)
 {
 	for (unsigned int i = 0; i < stat->nr; i++)
 		stat_counter_close(&stat->all[i].counter);
+	stat_latency_close(&stat->latency);
 	free(stat->all);
 	choice_free(&stat->choice);
 	ktb_conn_free(stat->conn); /* and the session is gone */
@@ -475,6 +566,7 @@ static int parse_options(struct stat *stat, int argc, char **argv)
 		{ "tid", required_argument, NULL, 't' },
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "no-inherit", no_argument, NULL, OPTION_NO_INHERIT },
+		{ "hist", no_argument, NULL, OPTION_HIST },
 		{ 0 },
 	};
 	const char *wrong;
@@ -486,7 +578,8 @@ static int parse_options(struct stat *stat, int argc, char **argv)
 			return fail_option(stat->context, c, argv);
 		if (c == 'e' && add_event(stat, optarg))
 			return EXIT_FAILED;
-		if (c == 'e')
+		stat->hist |= c == OPTION_HIST;
+		if (c == 'e' || c == OPTION_HIST)
 			continue;
 		wrong = c == 'I' ? parse_interval(optarg, &stat->interval) :
 				   tracing_set(&stat->tracing, c, optarg);

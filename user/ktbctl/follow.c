@@ -19,6 +19,7 @@
 
 #define NSEC_PER_SEC 1000000000ULL
 #define OUTPUT_BUFFER (256 << 10)
+#define HOLD_NS NSEC_PER_SEC /* calls whose outermost one does not return */
 
 static sig_atomic_t stopped_by_signal;
 
@@ -94,6 +95,15 @@ static int flush(struct follow *follow)
 	return EXIT_DONE;
 }
 
+static int printed(struct follow *follow, int err)
+{
+	if (err == -EPIPE)
+		follow->closed = true;
+	else if (err)
+		return fail("cannot write the output: %s", strerror(-err));
+	return EXIT_DONE;
+}
+
 static int print_one(struct follow *follow, const struct perf_event_header *record)
 {
 	struct ktb_sample sample;
@@ -104,11 +114,9 @@ static int print_one(struct follow *follow, const struct perf_event_header *reco
 		return fail("a record of the module's makes no sense: %s", strerror(-err));
 	follow->records++;
 	follow->samples += sample.type == PERF_RECORD_SAMPLE;
-	err = print_record(&follow->printer, &sample);
-	if (err == -EPIPE)
-		follow->closed = true;
-	else if (err)
-		return fail("cannot write the output: %s", strerror(-err));
+	err = printed(follow, print_record(&follow->printer, &sample));
+	if (err)
+		return err;
 	/* Whole lines reach a pipe in one piece. */
 	follow->unflushed += record->size;
 	return follow->unflushed > OUTPUT_BUFFER / 8 ? flush(follow) : EXIT_DONE;
@@ -136,7 +144,8 @@ static int look(struct follow *follow, const sigset_t *waiting, bool last)
 			break;
 	}
 	ktb_merge_release(follow->merge);
-	return flush(follow);
+	err = printed(follow, print_held(&follow->printer, now_ns() - HOLD_NS));
+	return err ? err : flush(follow);
 }
 
 /*
@@ -237,7 +246,8 @@ static int follow_loop(struct follow *follow, const sigset_t *waiting)
 		if (follow->records != before || ktb_merge_pending(follow->merge))
 			wait_for(follow, waiting, false, follow->limits.interval_ns);
 		if (!is_over(follow) && !ktb_merge_pending(follow->merge))
-			wait_for(follow, waiting, true, UINT64_MAX);
+			wait_for(follow, waiting, true,
+				 calls_held(&follow->printer.calls) ? HOLD_NS : UINT64_MAX);
 	}
 }
 
@@ -285,6 +295,8 @@ int follow_run(struct follow *follow)
 		ktb_merge_set_until(follow->merge, follow->start + follow->limits.time_ns);
 	follow->lost_before = ktb_reader_lost(follow->reader);
 	err = follow_loop(follow, &waiting);
+	if (!err && !follow->closed)
+		err = printed(follow, print_held(&follow->printer, UINT64_MAX));
 	tell_ledger(follow);
 	/* Who closed the pipe has seen enough. */
 	return err || follow->closed ? err : output_flush();

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "calls.h"
 #include "ktb.h"
 
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
@@ -102,6 +103,7 @@ struct choice_item {
 	struct ktb_functions *functions; /* it is calls of them, or NULL */
 	bool named; /* in full: it must succeed */
 	bool excluded;
+	bool count_only; /* it makes no records, even if the session does */
 	bool attached;
 	char *reason; /* why not */
 	struct ktb_event_info event;
@@ -191,10 +193,12 @@ struct printer {
 	struct ktb_comms *comms;
 	struct names names;
 	struct ktb_stacks *stacks; /* made when there is a call chain */
+	struct calls calls;
 	bool json;
 };
 
 int print_record(struct printer *printer, const struct ktb_sample *sample);
+int print_held(struct printer *printer, uint64_t before);
 int put_json(struct json_object *object);
 struct json_object *json_sample(struct ktb_formats *formats, const struct ktb_sample *sample,
 				const char *comm, const char *event, const char *text);

@@ -155,11 +155,36 @@ static bool is_counter(const struct ktb_sample *sample)
 	return !data;
 }
 
+/* A part of a call, as calls.c puts it out. */
+static int print_call(void *arg, const struct ktb_sample *sample, const struct ktb_graph_call *call,
+		      enum ktb_graph_part part)
+{
+	struct printer *printer = arg;
+
+	return print_text(printer, sample, names_of(&printer->names, sample),
+			  ktb_graph_text(printer->formats, call, part));
+}
+
+/* What a printer holds back, but for threads of which something came since @before. */
+int print_held(struct printer *printer, uint64_t before)
+{
+	return calls_flush(&printer->calls, before);
+}
+
+static int take_call(struct printer *printer, const struct ktb_sample *sample,
+		     const struct ktb_graph_call *call)
+{
+	printer->calls.put = print_call;
+	printer->calls.arg = printer;
+	return calls_add(&printer->calls, sample, call);
+}
+
 static int print_sample(struct printer *printer, const struct ktb_sample *sample)
 {
 	const char *event = names_of(&printer->names, sample);
 	const char *text = ktb_formats_text(printer->formats, sample);
 	struct ktb_frame frames[FRAMES_MAX];
+	struct ktb_graph_call call;
 	struct json_object *object;
 	unsigned int nr;
 	char raw[256];
@@ -174,6 +199,9 @@ static int print_sample(struct printer *printer, const struct ktb_sample *sample
 		text = raw;
 	}
 	ktb_comms_learn(printer->comms, printer->formats, sample);
+	if (!printer->json && !sample->nr_chain &&
+	    !ktb_graph_parse(printer->formats, sample, &call))
+		return take_call(printer, sample, &call);
 	nr = frames_of(printer, sample, frames);
 	if (printer->json) {
 		object = json_sample(printer->formats, sample,

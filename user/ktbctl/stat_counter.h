@@ -19,6 +19,7 @@ struct stat_value {
 	uint64_t count;
 	uint64_t enabled; /* ns */
 	uint64_t running;
+	uint64_t lost; /* of a session's event: counted, with no record */
 };
 
 int stat_counter_open(struct stat_counter *counter, const struct ktb_perf_event *event,

@@ -13,8 +13,6 @@
 
 #include "internal.h"
 
-#define MAX_DEPTH 50 /* of a call, to be shown */
-
 static int fail(struct ktb_formats *formats, int err, const char *format, ...) KTB_PRINTF(3, 4);
 
 static int fail(struct ktb_formats *formats, int err, const char *format, ...)
@@ -194,41 +192,6 @@ static int fixed_size(const struct tep_event *event)
 	return size;
 }
 
-static unsigned long long number(struct tep_event *event, const struct tep_record *record,
-				 const char *name)
-{
-	unsigned long long value = 0;
-
-	tep_read_number_field(tep_find_field(event, name), record->data, &value);
-	return value;
-}
-
-/* A call at its return, as ftrace prints one without calls in it: in its depth. */
-static const char *graph_text(struct ktb_formats *formats, struct tep_event *event,
-			      const struct tep_record *record)
-{
-	unsigned long long func = number(event, record, "func");
-	unsigned long long ns =
-		number(event, record, "rettime") - number(event, record, "calltime");
-	unsigned int depth = (unsigned int)number(event, record, "depth");
-	const char *name = tep_find_function(formats->tep, func);
-
-	trace_seq_reset(formats->seq);
-	trace_seq_printf(formats->seq, "%5llu.%03llu us | %*s", ns / 1000, ns % 1000,
-			 2 * (int)(depth > MAX_DEPTH ? MAX_DEPTH : depth), "");
-	if (name)
-		trace_seq_printf(formats->seq, "%s();", name);
-	else
-		trace_seq_printf(formats->seq, "%llx();", func);
-	trace_seq_terminate(formats->seq);
-	return formats->seq->buffer;
-}
-
-static bool is_graph(const struct tep_event *event)
-{
-	return !strcmp(event->system, "ftrace") && !strcmp(event->name, "funcgraph_exit");
-}
-
 const char *ktb_formats_text(struct ktb_formats *formats, const struct ktb_sample *sample)
 {
 	struct tep_event *event = ktb_formats_event(formats, sample);
@@ -239,13 +202,14 @@ const char *ktb_formats_text(struct ktb_formats *formats, const struct ktb_sampl
 		.record_size = sample->raw_size,
 		.data = (void *)sample->raw,
 	};
+	struct ktb_graph_call call;
 
 	if (!event)
 		return NULL;
 	if (sample->raw_size < (uint32_t)fixed_size(event))
 		return "(truncated record)";
-	if (is_graph(event))
-		return graph_text(formats, event, &record);
+	if (!ktb_graph_parse(formats, sample, &call))
+		return ktb_graph_text(formats, &call, KTB_GRAPH_LEAF);
 	trace_seq_reset(formats->seq);
 	tep_print_event(formats->tep, formats->seq, &record, "%s", TEP_PRINT_INFO);
 	trace_seq_terminate(formats->seq);

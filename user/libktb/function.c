@@ -13,7 +13,9 @@
 
 #include <tracefs.h>
 
+#include "../../include/ktb_denied.h"
 #include "internal.h"
+#include "probe.h"
 
 #define ENTRY "function:"
 #define GRAPH "fgraph:"
@@ -30,7 +32,14 @@ struct list {
 	struct word *words;
 	unsigned int nr;
 	bool modules; /* one is named */
+	char *blacklist; /* of kprobes; with it, returns are meant */
 };
+
+#define NAME(function) #function,
+#define NR(array) (sizeof(array) / sizeof((array)[0]))
+
+static const char *const never_return[] = { KTB_NEVER_RETURNS(NAME) };
+static const char *const record_hits[] = { KTB_RECORDS_HITS(NAME) };
 
 struct wanted {
 	struct ktb_functions *functions;
@@ -95,6 +104,22 @@ static bool matches(const struct word *word, const char *name, const char *modul
 	       !fnmatch(word->glob, name, 0);
 }
 
+static bool is_in(const char *const *names, unsigned int nr, const char *name)
+{
+	while (nr--)
+		if (!strcmp(names[nr], name))
+			return true;
+	return false;
+}
+
+/* Patterns pass over these; by its name, the module says why not. */
+static bool is_denied(const struct list *list, const char *name)
+{
+	return ktb_kprobes_is_listed(list->blacklist, name) ||
+	       is_in(never_return, NR(never_return), name) ||
+	       is_in(record_hits, NR(record_hits), name);
+}
+
 /* What a word takes in and none leaves out, wherever it stands. */
 static bool is_meant(const struct list *list, const char *name, const char *module)
 {
@@ -105,7 +130,7 @@ static bool is_meant(const struct list *list, const char *name, const char *modu
 			continue;
 		if (list->words[i].out)
 			return false;
-		in = true;
+		in |= !strpbrk(list->words[i].glob, "*?[") || !is_denied(list, name);
 	}
 	return in;
 }
@@ -167,9 +192,12 @@ static int take_list(const struct wanted *wanted, char *text)
 		in |= !list.words[i].out;
 	if (!err && !in)
 		err = fail(wanted, -EINVAL, "which functions?");
+	if (!err && wanted->functions->graph)
+		list.blacklist = ktb_kprobes_blacklist();
 	if (!err)
 		err = wanted->functions->graph || list.modules ? expand(wanted, &list) :
 								 pass_on(wanted, &list);
+	free(list.blacklist);
 	free(list.words);
 	return err;
 }

@@ -1225,6 +1225,56 @@ int ktb_formats_fields(struct ktb_formats *formats, const struct ktb_sample *sam
 		       void (*each)(const struct ktb_field *field, void *arg), void *arg);
 
 /**
+ * struct ktb_graph_call - a call of a kernel function that has returned
+ * @func: address of the function
+ * @depth: calls of the same event and thread around it
+ * @start: nanoseconds of CLOCK_MONOTONIC at its begin
+ * @end: likewise at its return
+ */
+struct ktb_graph_call {
+	uint64_t func;
+	unsigned int depth;
+	uint64_t start;
+	uint64_t end;
+};
+
+/**
+ * ktb_graph_parse() - the call whose return a sample is
+ * @formats: the set, with the format of ftrace:funcgraph_exit
+ * @sample: the sample
+ * @call: filled
+ *
+ * Return: 0, or
+ * * -ENOENT: it is a sample of something else
+ * * -EIO: the sample is too short
+ */
+int ktb_graph_parse(struct ktb_formats *formats, const struct ktb_sample *sample,
+		    struct ktb_graph_call *call);
+
+/**
+ * enum ktb_graph_part - what of a call is to be printed
+ * @KTB_GRAPH_LEAF: all, in one line: nothing is shown inside of it
+ * @KTB_GRAPH_BEGIN: its begin
+ * @KTB_GRAPH_END: its end
+ */
+enum ktb_graph_part {
+	KTB_GRAPH_LEAF,
+	KTB_GRAPH_BEGIN,
+	KTB_GRAPH_END,
+};
+
+/**
+ * ktb_graph_text() - a call as ftrace prints it, indented by its depth
+ * @formats: the set
+ * @call: the call
+ * @part: what of it
+ *
+ * Return: the text, valid until the next call on @formats.
+ */
+const char *ktb_graph_text(struct ktb_formats *formats, const struct ktb_graph_call *call,
+			   enum ktb_graph_part part);
+
+/**
  * ktb_comms_new() - make an empty table of thread names
  *
  * Return: the table, NULL when out of memory.

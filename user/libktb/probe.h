@@ -29,5 +29,7 @@ int ktb_elf_offset(const char *path, const char *symbol, uint64_t *offset,
 /* probe_kernel.c */
 int ktb_probe_check_kernel(const char *place, const char *kallsyms, struct ktb_probe_error *error);
 const char *ktb_probe_why_not(const char *place);
+char *ktb_kprobes_blacklist(void);
+bool ktb_kprobes_is_listed(const char *blacklist, const char *name);
 
 #endif /* KTB_PROBE_H */

@@ -61,17 +61,40 @@ int ktb_probe_check_kernel(const char *place, const char *kallsyms, struct ktb_p
 			      near_text);
 }
 
-/* Lines "0xSTART-0xEND\tfunction". */
-static bool is_blacklisted(const char *symbol)
+/* Lines "0xSTART-0xEND\tfunction", for free(); NULL without debugfs. */
+char *ktb_kprobes_blacklist(void)
 {
 	FILE *file = fopen(BLACKLIST, "re");
-	char line[512], name[KTB_NEAR_LEN];
-	bool found = false;
+	char *text = NULL;
+	size_t room = 0;
 
-	while (file && !found && fgets(line, sizeof(line), file))
-		found = sscanf(line, "%*s %127s", name) == 1 && !strcmp(name, symbol);
-	if (file)
-		fclose(file);
+	if (!file)
+		return NULL;
+	if (getdelim(&text, &room, 0, file) < 0) {
+		free(text);
+		text = NULL;
+	}
+	fclose(file);
+	return text;
+}
+
+bool ktb_kprobes_is_listed(const char *blacklist, const char *name)
+{
+	const size_t len = strlen(name);
+	const char *at = blacklist;
+
+	while (at && (at = strchr(at, '\t')))
+		if (!strncmp(++at, name, len) && at[len] == '\n')
+			return true;
+	return false;
+}
+
+static bool is_blacklisted(const char *symbol)
+{
+	char *blacklist = ktb_kprobes_blacklist();
+	bool found = ktb_kprobes_is_listed(blacklist, symbol);
+
+	free(blacklist);
 	return found;
 }
 

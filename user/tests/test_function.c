@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "fake.h"
 #include "internal.h"
 #include "tap.h"
 
@@ -35,6 +37,36 @@ static void wrong(const char *text, int err, const char *says)
 	ok(got == err && strstr(error, says) && !functions.nr, "'%s' is refused (%s)", text, error);
 }
 
+/* Those of a pattern are looked up, as returns are told of by name. */
+static void graph_is(const char *text, const char *first, const char *last, unsigned int nr)
+{
+	int err = ktb_functions_parse(text, &functions, error, sizeof(error));
+
+	ok(!err && functions.nr == nr && has(0, first) && has(nr - 1, last), "'%s'", text);
+	ktb_functions_clear(&functions);
+}
+
+static void test_lookup(void)
+{
+	char dir[] = "/tmp/test_function.XXXXXX", command[64];
+
+	if (!mkdtemp(dir))
+		return;
+	fake_tracefs(dir);
+	fake_file(dir, "available_filter_functions",
+		  "do_exit\ndo_fork\ndo_mmap [ext4]\nirq_work_queue\nirq_work_run\nvfs_read\n");
+	graph_is("fgraph:vfs_* do_mmap", "do_mmap", "vfs_read", 2);
+	graph_is("fgraph:do_*:mod:ext4", "do_mmap", "do_mmap", 1);
+	graph_is("function:*:mod:ext4 vfs_read", "do_mmap", "vfs_read", 2);
+	graph_is("fgraph:* !do_* !vfs_*", "irq_work_run", "irq_work_run", 1);
+	graph_is("fgraph:do_*", "do_fork", "do_mmap", 2);
+	graph_is("fgraph:do_* do_exit", "do_exit", "do_mmap", 3);
+	wrong("fgraph:do_exi?", -EINVAL, "no such function that can be traced");
+	wrong("fgraph:*:mod:no_such", -EINVAL, "no such function");
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	ok(!system(command), "nothing is left");
+}
+
 static void test_formats(void)
 {
 	ok(!strcmp(ktb_format_name("function:vfs_*"), "ftrace:function"), "format of an entry");
@@ -57,6 +89,7 @@ int main(void)
 	memset(many + 9, 'a', 300);
 	many[309] = 0;
 	wrong(many, -EINVAL, "too long");
+	test_lookup();
 	test_formats();
 	return tap_end();
 }

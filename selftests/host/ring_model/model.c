@@ -160,7 +160,11 @@ static void fire(unsigned int size)
 		copy.begun[i] = begun[i];
 		copy.done[i] = done[i];
 	}
-	hit = ktb_event_begin_any(&event, size);
+	if (!ktb_event_begin(&event, size, &hit)) {
+		hit = (struct ktb_hit){ 0 };
+		if (ktb_event_admit(&event, 1))
+			hit = ktb_event_begin_slow(&event, size, 0, ktb_clock());
+	}
 	if (hit.sample) {
 		raw = hit.sample->raw;
 		memcpy(&copy.entry, raw, sizeof(copy.entry));

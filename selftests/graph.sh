@@ -1,0 +1,97 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# ktbctl's graph of calls beside ftrace's function_graph, both at work in the same run: a
+# program that is preempted inside of its calls, and moved from CPU to CPU. Runs in the
+# guest's busybox sh.
+#
+# shellcheck disable=SC2016,SC2034,SC2154 # conditions are evaluated by check, not where they stand
+
+dir=$(mktemp -d /tmp/graph.XXXXXX) || exit 1
+# shellcheck source=selftests/ktb_check.sh
+. ./ktb_check.sh
+tracing=/sys/kernel/tracing
+functions='ksys_read vfs_read rw_verify_area read_zero ksys_write vfs_write write_null'
+hogs=
+
+ftrace_on() {
+	echo 8192 >$tracing/buffer_size_kb
+	echo "$functions" >$tracing/set_ftrace_filter
+	echo funcgraph-proc >$tracing/trace_options
+	echo funcgraph-tail >$tracing/trace_options
+	echo function_graph >$tracing/current_tracer
+}
+
+ftrace_off() {
+	echo nop >$tracing/current_tracer
+	echo >$tracing/set_ftrace_filter
+	echo nofuncgraph-proc >$tracing/trace_options
+	echo nofuncgraph-tail >$tracing/trace_options
+	echo 1 >$tracing/buffer_size_kb
+	echo 1 >$tracing/tracing_on
+}
+
+end_hogs() {
+	for hog in $hogs; do kill "$hog"; done
+	hogs=
+}
+
+finish() {
+	cd /
+	end_hogs
+	ktbctl detach >/dev/null 2>&1
+	ftrace_off
+	rm -rf "$dir"
+}
+trap finish EXIT
+begin_tests 8
+
+# Long calls, while others want the CPU and the program has to leave it again and again.
+be_moved() {
+	for cpu in 1 2; do
+		taskset $cpu sh -c 'while :; do :; done' &
+		hogs="$hogs $!"
+	done
+	dd if=/dev/zero of=/dev/null bs=4M count=30 2>/dev/null &
+	pid=$! cpu=1
+	while taskset -p $cpu $pid >/dev/null 2>&1; do
+		cpu=$((3 - cpu))
+		usleep 10000
+	done
+	wait $pid
+	end_hogs
+}
+
+# A line "name();" as two, "name() {" and "} /* name */": whether something came in between
+# depends on who else ran there.
+calls() {
+	sed 's/^\( *\)\([^ ]*\)();$/\1\2() {\n\1} \/* \2 *\//'
+}
+
+# The time in all that calls of a function took, in us.
+duration() { # function file
+	grep -e "| *$1();" -e "| *} /\* $1 \*/" "$2" |
+		awk '{ for (i = 2; i <= NF; i++) if ($i == "us") sum += $(i - 1) } END { printf "%.0f\n", sum }'
+}
+
+run ktbctl attach "fgraph:$functions" -m 8M
+check "attached" done_
+ftrace_on
+be_moved
+echo 0 >$tracing/tracing_on
+ktbctl status --json >"$dir/closing"
+ktbctl read -t 1 2>/dev/null | grep -e "-$pid  *\[" >ours
+grep -e "-$pid *|" $tracing/trace >theirs
+sed 's/^[^|]*| //' ours | calls >our-calls
+sed 's/^[^|]*|[^|]*|  //' theirs | calls >their-calls
+check "as many calls" '[ "$(wc -l <our-calls)" -ge 360 ]' '[ "$(wc -l <our-calls)" -eq "$(wc -l <their-calls)" ]'
+check "the same calls, the same nesting, in the same order" 'cmp our-calls their-calls'
+check "inside of each other" 'grep -q "^ksys_read() {" our-calls' 'grep -q "^    } /\* read_zero \*/" our-calls'
+check "some began on one CPU and ended on another" \
+	'awk "/read_zero\(\) {/ { cpu = \$1 } /} .. read_zero / && \$1 != cpu { moved++ } END { exit !moved }" theirs'
+check "as long, within a quarter" '[ $(($(duration ksys_read ours) * 4)) -gt $(($(duration ksys_read theirs) * 3)) ]' \
+	'[ $(($(duration ksys_read theirs) * 4)) -gt $(($(duration ksys_read ours) * 3)) ]'
+check "nothing is lost" 'grep -q "\"lost_full\": *0" "$dir/closing"' '! grep -q "\"lost_[a-z]*\": *[1-9]" "$dir/closing"'
+ktbctl detach >/dev/null
+check "nothing is left behind" nothing_left
+end_tests
