@@ -34,11 +34,17 @@ struct ktb_ring_ops {
 	void (*lost)(struct ktb_ring *ring);
 };
 
-/* The contexts that can nest in each other, a bit each. */
+/*
+ * The contexts that can nest in each other, a bit each. The last one is the end of
+ * an interrupt, when preempt_count() is back to that of what was interrupted: there
+ * softirqs that cannot run are left to ksoftirqd, nearly always on PREEMPT_RT, and
+ * waking it is a hit of scheduler events. One will do, interrupts are off in it.
+ */
 #define KTB_CONTEXT_TASK	BIT(0)
 #define KTB_CONTEXT_SOFTIRQ	BIT(1)
 #define KTB_CONTEXT_HARDIRQ	BIT(2)
 #define KTB_CONTEXT_NMI		BIT(3)
+#define KTB_CONTEXT_IRQ_EXIT	BIT(4)
 
 /* Longest time a record below the watermark stays unannounced. */
 #define KTB_RING_LINGER		(HZ / 20)

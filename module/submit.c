@@ -50,12 +50,20 @@ static struct ktb_sample_id ktb_sample_id(u64 id, const struct ktb_ring *ring)
 }
 
 /*
- * What runs: on PREEMPT_RT softirqs run in threads, which do not nest in a task
+ * What runs, KTB_CONTEXT_*, or 0 where that writes to the ring already: a hit of
+ * our own doing. On PREEMPT_RT softirqs run in threads, which do not nest in a task
  * that has preemption disabled; there, both are one context.
+ *
+ * The end of an interrupt looks like what was interrupted, and so does a hit of our
+ * own doing where interrupts are off: that is found out when it hits once more.
  */
-static u8 ktb_context(void)
+static u8 ktb_context(const struct ktb_ring *ring)
 {
-	return BIT(interrupt_context_level());
+	u8 busy = ktb_ring_busy(ring), context = BIT(interrupt_context_level());
+
+	if (likely(!(busy & context)))
+		return context;
+	return irqs_disabled() ? KTB_CONTEXT_IRQ_EXIT & ~busy : 0;
 }
 
 /* Mirrors tracing_gen_ctx(), which is not exported. */
@@ -187,7 +195,7 @@ static bool ktb_event_reserve(const struct ktb_event *event,
 
 	if (ring == &ktb_ring_none)
 		return ktb_event_lose(ec, &ec->lost_full);
-	if (ktb_ring_busy(ring) & context)
+	if (!context)
 		return ktb_event_lose(ec, &ec->lost_recursion);
 	if (size > ring->max_record)
 		return ktb_event_lose(ec, &ec->lost_big);
@@ -207,7 +215,9 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 				       struct pt_regs *regs)
 {
 	unsigned int raw = offsetof(struct ktb_sample, raw), full;
-	struct ktb_hit hit = { .ec = ec, .ring = ec->ring };
+	struct ktb_hit hit = {
+		.ec = ec, .ring = ec->ring, .context = ktb_context(ec->ring),
+	};
 	const struct ktb_callchain *chain = NULL;
 	struct ktb_sample *sample;
 	void *record;
@@ -219,7 +229,7 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 		raw += ktb_callchain_size(chain);
 	}
 	full = ALIGN(raw + size, sizeof(u64));
-	if (ktb_event_reserve(event, ec, full, ktb_context(), &record)) {
+	if (ktb_event_reserve(event, ec, full, hit.context, &record)) {
 		sample = record;
 		ktb_sample_fill(sample, record + raw, size, event, time, ip);
 		if (chain)
@@ -265,12 +275,13 @@ struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 /**
  * ktb_event_end_slow - a record is complete, and others may not be
  * @ring: the ring of this CPU
+ * @context: as it was begun in
  *
  * What ktb_event_end() does to the ring after ktb_event_begin_slow(): any context.
  */
-void ktb_event_end_slow(struct ktb_ring *ring)
+void ktb_event_end_slow(struct ktb_ring *ring, u8 context)
 {
-	ktb_ring_commit(ring, ktb_context());
+	ktb_ring_commit(ring, context);
 }
 
 /**
@@ -303,14 +314,14 @@ void ktb_event_recursed(struct ktb_event *event)
 void ktb_event_throttle(struct ktb_event *event, bool throttle)
 {
 	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
-	u8 context = ktb_context();
+	u8 context = ktb_context(ec->ring);
 	struct ktb_throttle *record;
 	void *room;
 
 	ec->is_throttled = throttle;
 	if (throttle)
 		local_inc(&ec->throttled);
-	if (ec->ring == &ktb_ring_none || ktb_ring_busy(ec->ring) & context ||
+	if (ec->ring == &ktb_ring_none || !context ||
 	    !ktb_ring_begin(ec->ring, sizeof(*record), context, &room))
 		return;
 	record = room;

@@ -51,7 +51,7 @@ static_assert(sizeof(struct ktb_sample) == 60);
  * @ring: @ec's
  * @sample: the record, NULL when there is none
  * @entry: its raw data
- * @usual: it was begun by ktb_event_begin()
+ * @context: what hit, KTB_CONTEXT_*; 0 if it was begun by ktb_event_begin()
  *
  * Lives in registers: returned by value, used by inline functions only.
  */
@@ -60,13 +60,13 @@ struct ktb_hit {
 	struct ktb_ring *ring;
 	struct ktb_sample *sample;
 	void *entry;
-	bool usual;
+	u8 context;
 };
 
 bool ktb_event_admit(struct ktb_event *event, u64 count);
 struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 				    unsigned int size, unsigned long ip, u64 time);
-void ktb_event_end_slow(struct ktb_ring *ring);
+void ktb_event_end_slow(struct ktb_ring *ring, u8 context);
 void ktb_event_recursed(struct ktb_event *event);
 void ktb_event_throttle(struct ktb_event *event, bool throttle);
 void ktb_event_submit(struct ktb_event *event, const void *raw, unsigned int size,
@@ -191,7 +191,7 @@ ktb_event_begin(const struct ktb_event *event, unsigned int size, struct ktb_hit
 			       .flags = irqs_disabled() * TRACE_FLAG_IRQS_OFF,
 			       .counts = ktb_preempt_count(),
 		       });
-	*hit = (struct ktb_hit) { ec, ring, sample, sample->raw, true };
+	*hit = (struct ktb_hit) { ec, ring, sample, sample->raw, 0 };
 	return true;
 }
 
@@ -218,10 +218,10 @@ static __always_inline void ktb_event_count(struct ktb_hit hit, u64 count)
 static __always_inline void ktb_event_end(struct ktb_hit hit)
 {
 	local_inc(&hit.ec->written);
-	if (hit.usual)
+	if (!hit.context)
 		ktb_ring_commit_first(hit.ring, KTB_CONTEXT_TASK);
 	else
-		ktb_event_end_slow(hit.ring);
+		ktb_event_end_slow(hit.ring, hit.context);
 }
 
 #endif /* _KTB_SUBMIT_H */

@@ -9,15 +9,10 @@
 dir=$(mktemp -d /tmp/readers.XXXXXX) || exit 1
 # shellcheck source=selftests/ktb_check.sh
 . ./ktb_check.sh
-if grep -q PREEMPT_RT /proc/version; then
-	# One context less: a hit inside of another is lost, and told, where others have it.
-	echo "1..0 # SKIP lines are compared, and a realtime kernel may lose one inside of another"
-	exit 4
-fi
 here=$PWD
 
 trap 'rm -rf "$dir"' EXIT
-begin_tests 24
+begin_tests 37
 
 # Threads that wait, wake each other and change their CPU.
 workload='for i in 1 2 3 4 5 6; do ls / | cat >/dev/null & taskset 1 true; taskset 2 true; wait; done'
@@ -39,7 +34,8 @@ check "our script, in order across CPUs" done_ quiet as_many_as_written 'in_orde
 check "threads changed their CPU" 'awk "{ tid = \$2; cpu = \$3 } (tid in at) && at[tid] != cpu && tid { moved = 1 } { at[tid] = cpu } END { exit !moved }" "$out"'
 check_perf "line by line the same as perf's" 'cmp -s "$out" perf.lines || { diff "$out" perf.lines | head -n 10 | sed "s/^/# /"; false; }'
 run ktbctl script --json -i "$file"
-check "as JSON" done_ '[ "$(wc -l <"$out")" -eq "$(counter samples)" ]' '"$here/json_check" <"$out" >/dev/null'
+check "as JSON, in order too" done_ '[ "$(wc -l <"$out")" -eq "$(counter samples)" ]' '"$here/json_check" <"$out" >/dev/null' \
+	'sed "s/.*\"time\":\([0-9]*\),.*/\1/" "$out" | awk "\$1 < last { exit 1 } { last = \$1 }"'
 run ktbctl script -i "$file" -e 'sched:*' -n 3
 check "some of it" done_ '[ "$(wc -l <"$out")" -eq 3 ]' '! says sys_enter'
 run ktbctl script -i "$file" -e no:such
@@ -52,18 +48,41 @@ run ktbctl report --json -i "$file"
 check "report as JSON" done_ '"$here/json_check" <"$out" >/dev/null' \
 	'[ "$(sed -n "s/^      \"samples\":\([0-9]*\),*$/\1/p" "$out" | awk "{ sum += \$1 } END { print sum }")" -eq "$(counter samples)" ]'
 
-# ---- perf's other tools ----
+# ---- perf's other tools, and those of a newer perf ----
 
-run perf report --stdio -i "$file"
-check_perf "perf report" done_ 'says "of event .raw_syscalls:sys_enter."' 'says "%  ls "'
-run perf sched -i "$file" latency
-check_perf "perf sched latency" done_ 'says "Task .*Runtime"' 'says "^  *ls:\|^  ls"' 'says TOTAL'
-run perf trace -i "$file"
-check_perf "perf trace" done_ '[ "$(cat "$out" "$err" | grep -c "execve(.*) *= 0\|write(fd: 1.*) *= ")" -gt 1 ]'
-run perf data convert --to-json converted.json -i "$file"
-check_perf "perf data convert" done_ '[ "$(grep -c "\"timestamp\"" converted.json)" -eq "$(counter samples)" ]'
-run perf timechart -i "$file" -o chart.svg
-check_perf "perf timechart" done_ 'grep -q "</svg>" chart.svg'
+squeezed() { tr -s ' ' <"$1" | sed 's/^ //'; } # columns are not always as wide
+converted() { sed -n 's/.*Converted and wrote .*(\([0-9]*\) .*/\1/p' "$1"; } # samples
+tools_of() { # perf
+	tool=$1
+	run "$tool" report --stdio -i "$file"
+	check_perf "$tool report" done_ 'says "of event .raw_syscalls:sys_enter."' 'says "%  ls "'
+	run "$tool" sched -i "$file" latency
+	check_perf "$tool sched latency" done_ 'says "Task .*Runtime"' 'says "^  *ls:\|^  ls"' 'says TOTAL'
+	run "$tool" trace -i "$file"
+	check_perf "$tool trace" done_ '[ "$(cat "$out" "$err" | grep -c "execve(.*) *= 0\|write(fd: 1.*) *= ")" -gt 1 ]'
+	run "$tool" data convert --to-json "$tool.json" -i "$file"
+	check_perf "$tool data convert --to-json" done_ \
+		'[ "$(grep -c "\"timestamp\"" "$tool.json")" -eq "$(counter samples)" ]'
+	run "$tool" data convert --to-ctf "$tool.ctf" -i "$file"
+	check_perf "$tool data convert --to-ctf" done_ '[ -s "$tool.ctf/metadata" ]' \
+		'[ "$(converted "$err")" -eq "$(counter samples)" ]'
+	run "$tool" timechart -i "$file" -o "$tool.svg"
+	check_perf "$tool timechart" done_ 'grep -q "</svg>" "$tool.svg"'
+}
+tools_of perf
+cp "$dir/closing" closing.plain
+record -z -e sched:sched_switch,raw_syscalls:sys_enter -- sh -c "$marked"
+mv "$file" packed.data && mv perf.data.old "$file"
+cp "$dir/closing" closing.packed && cp closing.plain "$dir/closing"
+
+perf=$(command -v perf-new)
+run perf-new script -i "$file"
+check_perf "perf-new script" done_ quiet '[ "$(squeezed "$out")" = "$(squeezed perf.lines)" ]'
+tools_of perf-new
+cp closing.packed "$dir/closing"
+run perf-new script -i packed.data
+check_perf "perf-new expands what is compressed" done_ quiet as_many_as_written
+perf=$(command -v perf)
 
 # ---- the same, recorded by perf ----
 
@@ -71,6 +90,14 @@ lines_of() { # the marked calls of one recording: event, command, fields
 	"$@" 2>/dev/null | sed -n 's/^ *\(dd\) .*: *\(raw_syscalls:[a-z_]*: .*\)$/\1 \2/p' |
 		grep ' NR 1 (1, [0-9a-f]*, 4d' | sed 's/(1, [0-9a-f]*,/(1, buffer,/; s/, 4d, .*/, 4d)/'
 }
+chains_of() { # likewise their call chains; where programs are mapped differs
+	"$@" 2>/dev/null | awk '/^ *dd .*: NR 1 \(1, [0-9a-f]*, 4d,/ { print "marked"; on = 1; next }
+		!/^\t/ { on = 0 }
+		on { sub(/^\t */, "") }
+		on && /^ffff/ { print }
+		on && !/^ffff/ { print substr($1, length($1) - 2), $NF }'
+}
+kernel_frames() { grep '^ffff\|^marked' "$1"; }
 if [ "$perf" ]; then
 	record -e raw_syscalls:sys_enter -- sh -c "$marked"
 	lines_of perf script -i "$file" >ours
@@ -81,6 +108,19 @@ if [ "$perf" ]; then
 	run ktbctl script -i theirs.data
 	lines_of cat "$out" >theirs
 	check "and so it does read by us" done_ 'cmp -s ours theirs'
+
+	record -g -e raw_syscalls:sys_enter -- sh -c "$marked"
+	chains_of perf script -i "$file" >ours
+	run ktbctl script -i "$file"
+	chains_of cat "$out" >ours.read
+	perf record -q -g -a -e raw_syscalls:sys_enter -o theirs.data -- sh -c "$marked" >/dev/null 2>&1
+	chains_of perf script -i theirs.data >theirs
+	ran='perf record -g' status=0
+	check "with call chains, the same frames" '[ "$(grep -c "^marked" ours)" -eq 15 ]' \
+		'[ "$(grep -c "kernel.kallsyms" ours)" -ge 30 ]' \
+		'cmp -s ours theirs || { diff ours theirs | head -n 10 | sed "s/^/# /"; false; }'
+	check "and so read by us" '[ "$(grep -c "^marked" ours.read)" -eq 15 ]' 'kernel_frames ours >a' \
+		'kernel_frames ours.read >b' 'cmp -s a b || { diff a b | head -n 10 | sed "s/^/# /"; false; }'
 
 	# Call chains, and compression, of perf's own.
 	run perf record -q -z -g -a -e sched:sched_switch -e cpu-clock -o chains.data -- sh -c "$workload"
@@ -113,7 +153,7 @@ if [ "$perf" ]; then
 	sysctl -q -w kernel.kptr_restrict=0
 	check "hidden symbols are told" done_ 'complains kptr_restrict' 'grep -q "kernel.kallsyms" hidden.svg'
 else
-	for what in lines reading record chains flame folded off-CPU hidden; do
+	for what in lines reading frames frames-read record chains flame folded off-CPU hidden; do
 		skip "$what" 'no perf here'
 	done
 fi

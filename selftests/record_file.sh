@@ -18,7 +18,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-begin_tests 36
+begin_tests 41
 
 # ---- wrong arguments ----
 
@@ -52,6 +52,7 @@ check "as nobody" failed 'complains CAP_PERFMON' nothing_left '[ ! -e /tmp/nobod
 # ---- a small workload ----
 
 workload='for i in 1 2 3 4 5; do ls / >/dev/null; usleep 2000; done; exec cat /proc/uptime'
+day=$(date +%F)
 record -e sched:sched_switch,raw_syscalls:sys_enter -e sched:sched_wakeup -- sh -c "$workload"
 check "record" done_ 'says "^[0-9.]* [0-9.]*$"' '[ "$(counter samples)" -gt 100 ]' nothing_left
 check "its ledger is exact, and nothing is missing" ledger_is_exact \
@@ -79,14 +80,31 @@ run perf report --stdio -i "$file"
 check_perf "perf report" done_ 'says "of event .sched:sched_switch."' 'says "%  ls "' 'says __schedule'
 run perf report --header-only -i "$file"
 check_perf "the header" done_ "says \"hostname : $(hostname)\"" "says \"os release : $(uname -r)\"" \
+	"says \"arch : $(uname -m)\"" "says \"nrcpus online : $(nproc)\"" 'says "cpudesc : ."' 'says "total memory : [1-9]"' \
+	'says "event : name = sched:sched_switch, .*id = {"' \
 	'says "cmdline : .*ktbctl record"' 'says "clockid: monotonic"' 'says "time of last sample : [1-9]"'
+run perf script -i "$file" -F event,tod
+check_perf "the time of day" done_ "says \"^ *\\($day\\|$(date +%F)\\) [0-9:.]* *sched:\""
+run perf buildid-list -i "$file"
+check_perf "build ids" done_ 'says "^[0-9a-f]\{40\} \[kernel.kallsyms\]$"' 'says "^[0-9a-f]\{40\} .*/busybox"'
 run perf sched -i "$file" latency
 check_perf "perf sched latency" done_ 'says "Task .*Runtime"' 'says TOTAL'
+
+# What perf's own event says of what happens meanwhile. The tracer's code is a symbol.
+record -e sched:sched_process_exec -- sh -c 'ls / >/dev/null; ktbctl attach function:vfs_read -s other >/dev/null
+	ktbctl detach -s other >/dev/null'
+run perf script -i "$file" --show-task-events --show-mmap-events --show-bpf-events
+check_perf "side-band: threads, programs, kernel code" done_ 'says "PERF_RECORD_FORK("' 'says "PERF_RECORD_EXIT("' \
+	'says "PERF_RECORD_COMM exec: ls:"' 'says "PERF_RECORD_MMAP2 .* r-xp .*/busybox"' \
+	'says "PERF_RECORD_KSYMBOL addr ffff.* name ftrace_trampoline"'
+
 head -c $(($(wc -c <"$file") / 2)) "$file" >half.data
 run perf script -i half.data
 # 255 is what perf says itself, above 128 is else a signal's.
 check_perf "a truncated file is told, and nothing worse" '[ $status -eq 255 ] || [ $status -lt 128 ]' \
 	'complains "incompatible file format"'
+run ktbctl report -i half.data
+check "by us too" failed 'complains "half.data.* is cut off"'
 
 # ---- how a recording ends ----
 
@@ -108,6 +126,16 @@ cp "$err" "$dir/closing"
 check "^C" done_ ledger_is_exact '[ "$(counter samples)" -gt 0 ]' nothing_left
 script
 check_perf "perf reads it" done_ as_many_as_written
+
+ktbctl record -e raw_syscalls:sys_enter -o "$file" >/dev/null 2>&1 &
+recorder=$!
+wait_for 'ktbctl status | grep -q "reader: process $recorder"'
+wait_for '! ktbctl status | grep -q disabled'
+kill -KILL "$recorder"
+wait "$recorder" 2>/dev/null
+recorder=
+run ktbctl report -i "$file"
+check "a recorder that was killed" failed 'complains "was not finished"' nothing_left
 
 mkdir small
 mount -t tmpfs -o size=256k small small

@@ -14,7 +14,7 @@
 
 static const char help_record[] =
 	"usage: ktbctl record -e EVENT... [-m SIZE] [-c N] [-g] [-p PID | -t TID] [-C CPUS]\n"
-	"                     [-o FILE] [-z] [--threads] [--max-size SIZE]\n"
+	"                     [-o FILE] [-z] [--no-threads] [--max-size SIZE]\n"
 	"                     [--switch-output[=WHEN]] [--self] [--json]\n"
 	"                     [-- COMMAND [ARGUMENT...]]\n"
 	"       ktbctl record -s SESSION [-C CPU] [-o FILE] [--self] [--json]\n"
@@ -32,8 +32,8 @@ static const char help_record[] =
 	"      --self        hits of ktbctl itself too\n"
 	"  -o, --output FILE the file (perf.data); an earlier one becomes FILE.old\n"
 	"  -z[LEVEL]         compress records with zstd (level 1)\n"
-	"      --threads     a thread per CPU, where one is too slow: with -z, or with\n"
-	"                    many CPUs\n"
+	"      --threads     a thread per CPU to read the rings, as is usual with several\n"
+	"      --no-threads  one for all of them\n"
 	"      --max-size SIZE\n"
 	"                    end when there are so many bytes of records\n"
 	"      --switch-output[=WHEN]\n"
@@ -177,6 +177,7 @@ static int add_event(struct options *options, const char *name)
 enum {
 	OPTION_SELF = OPTION_OWN,
 	OPTION_THREADS,
+	OPTION_NO_THREADS,
 	OPTION_MAX_SIZE,
 	OPTION_SWITCH,
 	OPTION_MAX_FILES,
@@ -264,7 +265,8 @@ static const char *set_option(struct recorder *recorder, struct options *options
 	case 'z':
 		return set_level(recorder, text);
 	case OPTION_THREADS:
-		recorder->use_threads = true;
+	case OPTION_NO_THREADS:
+		recorder->use_threads = c == OPTION_THREADS;
 		break;
 	case OPTION_MAX_SIZE:
 		return parse_size(text, &recorder->max_size);
@@ -329,6 +331,7 @@ static int parse_options(const struct context *context, struct recorder *recorde
 		{ "output", required_argument, NULL, 'o' },
 		{ "compression-level", optional_argument, NULL, 'z' },
 		{ "threads", no_argument, NULL, OPTION_THREADS },
+		{ "no-threads", no_argument, NULL, OPTION_NO_THREADS },
 		{ "max-size", required_argument, NULL, OPTION_MAX_SIZE },
 		{ "switch-output", optional_argument, NULL, OPTION_SWITCH },
 		{ "switch-max-files", required_argument, NULL, OPTION_MAX_FILES },
@@ -367,7 +370,12 @@ static int keep_command_line(struct recorder *recorder, int argc, char **argv)
 
 static int run_record(struct context *context, int argc, char **argv)
 {
-	struct recorder recorder = { .path = "perf.data", .cpu = -1, .json = context->json };
+	struct recorder recorder = {
+		.path = "perf.data",
+		.cpu = -1,
+		.json = context->json,
+		.use_threads = sysconf(_SC_NPROCESSORS_ONLN) > 1,
+	};
 	struct options options = { 0 };
 	int err = parse_options(context, &recorder, &options, argc, argv);
 

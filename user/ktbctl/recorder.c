@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <sys/timerfd.h>
 #include <time.h>
@@ -67,6 +68,17 @@ static int make_timer(struct recorder *recorder)
 	return EXIT_DONE;
 }
 
+/* Threads that write all the time are not to keep the next file waiting. */
+static void make_file_lock(pthread_rwlock_t *lock)
+{
+	pthread_rwlockattr_t attr;
+
+	pthread_rwlockattr_init(&attr);
+	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
+	pthread_rwlock_init(lock, &attr);
+	pthread_rwlockattr_destroy(&attr);
+}
+
 /* Returns an exit status, the reason told; recorder_exit() is to follow. */
 int recorder_init(struct recorder *recorder)
 {
@@ -74,7 +86,10 @@ int recorder_init(struct recorder *recorder)
 
 	recorder->signals = -1;
 	recorder->timer = -1;
-	pthread_rwlock_init(&recorder->file_lock, NULL);
+	recorder->call = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (recorder->call < 0)
+		return fail("cannot make an event descriptor: %s", strerror(errno));
+	make_file_lock(&recorder->file_lock);
 	pthread_mutex_init(&recorder->lock, NULL);
 	pthread_cond_init(&recorder->done, NULL);
 	err = catch_signals(recorder);
@@ -95,6 +110,8 @@ void recorder_exit(struct recorder *recorder)
 		close(recorder->signals);
 	if (recorder->timer >= 0)
 		close(recorder->timer);
+	if (recorder->call >= 0)
+		close(recorder->call);
 }
 
 static void take_signals(struct recorder *recorder)
@@ -188,6 +205,25 @@ static int take_notice(struct recorder *recorder)
 	return err;
 }
 
+static bool has_size(const struct recorder *recorder, uint64_t bytes)
+{
+	return recorder->max_size && bytes + recorder->before.bytes >= recorder->max_size;
+}
+
+static bool is_to_switch(const struct recorder *recorder, uint64_t bytes)
+{
+	return recorder->switch_output.size && bytes >= recorder->switch_output.size;
+}
+
+/* Whether there is something to be done about the file's size. */
+bool recorder_is_large(const struct recorder *recorder)
+{
+	struct ktb_perfdata_stats stats;
+
+	ktb_perfdata_get_stats(recorder->file, &stats);
+	return has_size(recorder, stats.bytes) || is_to_switch(recorder, stats.bytes);
+}
+
 /* Is the file large enough, or is it time for another one? */
 static int look_at_size(struct recorder *recorder)
 {
@@ -195,9 +231,9 @@ static int look_at_size(struct recorder *recorder)
 	int err = EXIT_DONE;
 
 	ktb_perfdata_get_stats(recorder->file, &stats);
-	if (recorder->max_size && stats.bytes + recorder->before.bytes >= recorder->max_size)
+	if (has_size(recorder, stats.bytes))
 		recorder->full = true;
-	if (recorder->switch_output.size && stats.bytes >= recorder->switch_output.size)
+	if (is_to_switch(recorder, stats.bytes))
 		recorder->switch_now = true;
 	if (!recorder->switch_now)
 		return EXIT_DONE;
@@ -229,7 +265,9 @@ static void wait_for(struct recorder *recorder, bool records, int ms)
 		{ .fd = recorder->notify ? ktb_notify_fd(recorder->notify) : -1, .events = POLLIN },
 		{ .fd = ktb_perfdata_fd(recorder->file), .events = POLLIN },
 		{ .fd = recorder->timer, .events = POLLIN },
+		{ .fd = recorder->call, .events = POLLIN },
 	};
+	uint64_t calls;
 
 	if (poll(fds, ARRAY_SIZE(fds), ms) <= 0)
 		return;
@@ -241,6 +279,8 @@ static void wait_for(struct recorder *recorder, bool records, int ms)
 		ktb_notify_read(recorder->notify, on_notice, recorder);
 	if (fds[4].revents)
 		take_timer(recorder);
+	if (fds[5].revents && read(recorder->call, &calls, sizeof(calls)) < 0)
+		return; /* taken already */
 }
 
 static bool is_over(const struct recorder *recorder)
@@ -248,13 +288,9 @@ static bool is_over(const struct recorder *recorder)
 	return recorder->stopped || recorder->removed || recorder->full || recorder->workload.ended;
 }
 
-/*
- * A session may wake its reader for every record, and the reader's own doings may
- * be what it records: where little came, more is waited for.
- */
 static void rest(struct recorder *recorder, int64_t came)
 {
-	if (!is_over(recorder) && (uint64_t)came < recorder->session.ring_size / 8)
+	if (!is_over(recorder) && recorder_may_rest(recorder, came))
 		wait_for(recorder, false, REST_MS);
 	if (!is_over(recorder))
 		wait_for(recorder, true, recorder->progress ? PROGRESS_MS : -1);
@@ -279,7 +315,7 @@ static int loop(struct recorder *recorder)
 /* The threads write; here is everything else. */
 static int loop_beside_threads(struct recorder *recorder)
 {
-	int err = recorder_start_threads(recorder);
+	int err = EXIT_DONE;
 
 	while (!err && !is_over(recorder)) {
 		err = take_notice(recorder);
@@ -294,7 +330,6 @@ static int loop_beside_threads(struct recorder *recorder)
 		if (!err && !is_over(recorder))
 			wait_for(recorder, false, ROUND_MS);
 	}
-	recorder_stop_threads(recorder);
 	return err;
 }
 
@@ -313,15 +348,22 @@ int recorder_run(struct recorder *recorder)
 {
 	int err = EXIT_DONE, status;
 
+	if (recorder->use_threads)
+		err = recorder_start_threads(recorder);
 	recorder->progress = isatty(STDERR_FILENO) && !recorder->json;
 	recorder->shown = now_ns();
 	recorder->lost_before = recorder_lost(recorder);
-	if (recorder->own && ktb_session_set_enabled(recorder->conn, recorder->session.id, true))
+	if (!err && recorder->own &&
+	    ktb_session_set_enabled(recorder->conn, recorder->session.id, true))
 		err = fail("%s", ktb_conn_error(recorder->conn));
 	if (!err)
 		err = workload_start(&recorder->workload);
 	if (!err)
 		err = recorder->use_threads ? loop_beside_threads(recorder) : loop(recorder);
+	recorder_stop_threads(recorder);
+	/* A thread may have failed after the last look, or while it was told to stop. */
+	if (!err && recorder->failed)
+		err = fail_file(recorder);
 	err |= last_round(recorder);
 	recorder_clear_progress(recorder);
 	status = workload_end(&recorder->workload);

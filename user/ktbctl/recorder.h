@@ -73,6 +73,7 @@ struct recorder {
 	bool failed; /* to write the file, the reason told */
 	int signals; /* descriptor */
 	int timer; /* descriptor, to go on in another file, or -1 */
+	int call; /* descriptor: a thread has something for the main thread */
 	bool progress; /* is to be shown */
 	bool line; /* of progress stands there */
 	uint64_t shown; /* when, in ns */
@@ -83,6 +84,7 @@ struct recorder {
 int recorder_init(struct recorder *recorder);
 void recorder_exit(struct recorder *recorder);
 int recorder_run(struct recorder *recorder);
+bool recorder_is_large(const struct recorder *recorder);
 void recorder_clear_progress(struct recorder *recorder);
 
 /* recorder_readers.c */
@@ -91,6 +93,7 @@ void recorder_close_readers(struct recorder *recorder);
 int64_t recorder_write_rings(struct recorder_reader *reader);
 struct ktb_ring *recorder_ring(const struct recorder *recorder, unsigned int index);
 uint64_t recorder_lost(const struct recorder *recorder);
+bool recorder_may_rest(const struct recorder *recorder, int64_t came);
 
 /* recorder_threads.c */
 int recorder_start_threads(struct recorder *recorder);

@@ -110,6 +110,19 @@ uint64_t recorder_lost(const struct recorder *recorder)
 }
 
 /*
+ * A session without a watermark wakes its reader for every record, and the reader's
+ * own doings may be what it records. So where little came, more is waited for, and
+ * nothing but the time ends that. With a watermark the module does the waiting, and
+ * ends it before the ring is full.
+ */
+bool recorder_may_rest(const struct recorder *recorder, int64_t came)
+{
+	const uint64_t enough = recorder->session.ring_size / 8;
+
+	return recorder->session.watermark < enough && (uint64_t)came < enough;
+}
+
+/*
  * All that is unread, into the file: a write(2) per ring, whatever the number of
  * records. Returns bytes, or a negative errno, of which the file has the text.
  */

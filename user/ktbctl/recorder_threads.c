@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A thread per ring, on the ring's CPU. They write when they like; but readers of
- * the file want rounds, between whose ends every ring was looked at. So now and
- * then the main thread begins a round, and waits until each has looked.
+ * A thread per ring, on the ring's CPU: there it takes the time away from who fills
+ * the ring. They write when they like; but readers of the file want rounds, between
+ * whose ends every ring was looked at. So now and then the main thread begins a
+ * round, and waits until each has looked whose ring is not empty.
  */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "recorder.h"
@@ -45,7 +47,9 @@ static void tell_done(struct recorder_reader *reader, unsigned int round)
 	struct recorder *recorder = reader->recorder;
 
 	pthread_mutex_lock(&recorder->lock);
-	reader->round = round;
+	/* Unless a later round did without us. */
+	if ((int)(round - reader->round) > 0)
+		reader->round = round;
 	pthread_cond_signal(&recorder->done);
 	pthread_mutex_unlock(&recorder->lock);
 }
@@ -67,6 +71,7 @@ static void fail_thread(struct recorder *recorder)
 	recorder->failed = true;
 	pthread_cond_signal(&recorder->done);
 	pthread_mutex_unlock(&recorder->lock);
+	eventfd_write(recorder->call, 1);
 }
 
 static void stay_on_cpu(int cpu)
@@ -92,14 +97,15 @@ static void *read_ring(void *arg)
 	while (begin_look(recorder, &round)) {
 		pthread_rwlock_rdlock(&recorder->file_lock);
 		came = recorder_write_rings(reader);
+		if (came > 0 && recorder_is_large(recorder))
+			eventfd_write(recorder->call, 1);
 		pthread_rwlock_unlock(&recorder->file_lock);
 		if (came < 0) {
 			fail_thread(recorder);
 			break;
 		}
 		tell_done(reader, round);
-		/* Little came: what writing does itself may be what is recorded. */
-		if ((uint64_t)came < recorder->session.ring_size / 8 && rest(reader))
+		if (recorder_may_rest(recorder, came) && rest(reader))
 			continue;
 		records = wait_for(reader, records) && records;
 	}
@@ -124,13 +130,12 @@ int recorder_start_threads(struct recorder *recorder)
 	return EXIT_DONE;
 }
 
-static void kick(struct recorder *recorder)
+static bool is_empty(const struct ktb_reader *reader)
 {
-	const uint64_t one = 1;
-
-	for (unsigned int i = 0; i < recorder->nr_readers; i++)
-		if (write(recorder->readers[i]->kick, &one, sizeof(one)) < 0)
-			return; /* the counter is full: it is being kicked */
+	for (unsigned int i = 0; i < ktb_reader_nr_rings(reader); i++)
+		if (ktb_ring_pending(ktb_reader_ring(reader, i)))
+			return false;
+	return true;
 }
 
 static bool all_done(const struct recorder *recorder)
@@ -141,12 +146,23 @@ static bool all_done(const struct recorder *recorder)
 	return true;
 }
 
-/* Each ring is looked at once more, or one has failed. */
+/*
+ * Each ring is looked at once more, or one has failed. An empty one is looked at
+ * herewith: nobody is woken for it.
+ */
 void recorder_thread_round(struct recorder *recorder)
 {
+	struct recorder_reader *reader;
+
 	pthread_mutex_lock(&recorder->lock);
 	recorder->round++;
-	kick(recorder);
+	for (unsigned int i = 0; i < recorder->nr_readers; i++) {
+		reader = recorder->readers[i];
+		if (is_empty(reader->reader))
+			reader->round = recorder->round;
+		else
+			eventfd_write(reader->kick, 1);
+	}
 	while (!recorder->failed && !all_done(recorder))
 		pthread_cond_wait(&recorder->done, &recorder->lock);
 	pthread_mutex_unlock(&recorder->lock);
@@ -157,7 +173,8 @@ void recorder_stop_threads(struct recorder *recorder)
 	pthread_mutex_lock(&recorder->lock);
 	recorder->stop = true;
 	pthread_mutex_unlock(&recorder->lock);
-	kick(recorder);
+	for (unsigned int i = 0; i < recorder->nr_readers; i++)
+		eventfd_write(recorder->readers[i]->kick, 1);
 	for (unsigned int i = 0; i < recorder->nr_readers; i++) {
 		if (recorder->readers[i]->started)
 			pthread_join(recorder->readers[i]->thread, NULL);

@@ -864,6 +864,17 @@ uint64_t ktb_ring_size(const struct ktb_ring *ring);
 uint64_t ktb_ring_lost(const struct ktb_ring *ring);
 
 /**
+ * ktb_ring_pending() - bytes that are there and not released yet
+ * @ring: the ring
+ *
+ * Changes nothing: any thread may ask while another one reads the ring. With 0,
+ * the reader is done with every record that was there before the call.
+ *
+ * Return: their number.
+ */
+uint64_t ktb_ring_pending(const struct ktb_ring *ring);
+
+/**
  * ktb_ring_begin() - take note of what has been published
  * @ring: the ring
  *

@@ -122,6 +122,14 @@ uint64_t ktb_ring_lost(const struct ktb_ring *ring)
 	return __atomic_load_n(&ring->page->lost, __ATOMIC_RELAXED);
 }
 
+uint64_t ktb_ring_pending(const struct ktb_ring *ring)
+{
+	const uint64_t head = load_head(ring);
+
+	/* Ours alone writes it: what comes after the head was loaded is not asked for. */
+	return head - __atomic_load_n(&ring->page->data_tail, __ATOMIC_ACQUIRE);
+}
+
 int64_t ktb_ring_begin(struct ktb_ring *ring)
 {
 	uint64_t head = load_head(ring);

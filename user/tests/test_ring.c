@@ -72,6 +72,9 @@ static void test_block(void)
 	ktb_ring_consume(&ring->ring, 80);
 	ok(ring->page->data_tail == 80, "of which a part can be consumed");
 	ok(ktb_ring_unread(&ring->ring, &data) == 80, "the rest stays");
+	ok(ktb_ring_pending(&ring->ring) == 80, "and is pending, whoever asks");
+	ktb_ring_consume(&ring->ring, 80);
+	ok(ktb_ring_pending(&ring->ring) == 0, "until it is consumed");
 	fake_reader_exit(&fake);
 }
 

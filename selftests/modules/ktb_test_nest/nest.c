@@ -18,6 +18,8 @@
  *			next instruction, fires, and schedules a tasklet that fires
  *	stepsoft N	the same, stepping through the probe in the tasklet
  *	stepirq N	the same, stepping through the probe in the interrupt
+ *	stepexit N	as step, but the interrupt fires at its end, when the kernel
+ *			takes it for the task again
  *	step... N K	the same, but only the trap number K fires
  *	reset		begin to count anew
  *
@@ -51,6 +53,7 @@ static bool nest_stepping;		/* traps are ours */
 static unsigned int nest_steps;		/* traps in this run */
 static int nest_at;			/* the only one that fires; -1: all do */
 static enum nest_context nest_stepped;	/* where it steps */
+static bool nest_at_exit;		/* interrupts fire at their end */
 static unsigned int nest_turn;		/* of the timer */
 static struct tracepoint *nest_tp;
 static struct hrtimer nest_timer;
@@ -175,13 +178,24 @@ static struct notifier_block nest_die = {
 	.priority = INT_MAX,
 };
 
+/* As where the kernel wakes ksoftirqd. */
+static void nest_fire_at_exit(void)
+{
+	__preempt_count_sub(HARDIRQ_OFFSET);
+	nest_fire(HARDIRQ);
+	__preempt_count_add(HARDIRQ_OFFSET);
+}
+
 static void nest_irq_fn(struct irq_work *work)
 {
 	if (nest_stepped == HARDIRQ) {
 		nest_fire_stepping(HARDIRQ);
 		return;
 	}
-	nest_fire(HARDIRQ);
+	if (nest_at_exit)
+		nest_fire_at_exit();
+	else
+		nest_fire(HARDIRQ);
 	if (nest_stepped == TASK)
 		tasklet_schedule(&nest_tasklet);
 }
@@ -244,6 +258,13 @@ static void nest_step(unsigned int times)
 	}
 }
 
+static void nest_step_exit(unsigned int times)
+{
+	nest_at_exit = true;
+	nest_step(times);
+	nest_at_exit = false;
+}
+
 static void nest_step_irq(unsigned int times)
 {
 	nest_stepped = HARDIRQ;
@@ -280,6 +301,7 @@ static const struct {
 	{ "burst", nest_burst },
 	{ "storm", nest_storm },
 	{ "step", nest_step },
+	{ "stepexit", nest_step_exit },
 	{ "stepirq", nest_step_irq },
 	{ "stepsoft", nest_step_soft },
 	{ "reset", nest_reset },
