@@ -76,19 +76,42 @@ void ktb_callchain_put_buffers(void)
 }
 
 #ifdef CONFIG_X86
-/* The callers of an interrupted context, or ours, from the one at @ip on. */
-static unsigned int ktb_callchain_walk(u64 *ips, unsigned int max,
-				       unsigned long ip, struct pt_regs *regs)
+/*
+ * The registers that the unwinder goes by, as they were where the event hit: those
+ * of an interrupted context, or what the frame of a function called from there tells.
+ * NULL if there are none: then the walk goes through our own functions first, which
+ * is most of the work, as each is looked up among those of all modules.
+ */
+static struct pt_regs *ktb_callchain_regs(const struct ktb_place *place,
+					  struct pt_regs *caller)
 {
-	struct unwind_state state;
-	unsigned long addr;
-	unsigned int nr = 0;
-	bool met;
+	const unsigned long *frame = place->frame;
 
 	/* What perf makes up for a tracepoint is not enough to begin from. */
-	if (regs && !(regs->flags & X86_EFLAGS_FIXED))
-		regs = NULL;
-	met = regs;
+	if (place->regs)
+		return place->regs->flags & X86_EFLAGS_FIXED ? place->regs : NULL;
+	if (!frame || frame[1] != place->ip)
+		return NULL;
+	*caller = (struct pt_regs) {
+		.ip	= place->ip,
+		.bp	= frame[0],
+		.sp	= (unsigned long)(frame + 2),
+		.cs	= __KERNEL_CS,
+		.flags	= X86_EFLAGS_FIXED,
+	};
+	return caller;
+}
+
+/* The callers, from the one at the place on. */
+static unsigned int ktb_callchain_walk(u64 *ips, unsigned int max,
+				       const struct ktb_place *place)
+{
+	struct pt_regs caller, *regs = ktb_callchain_regs(place, &caller);
+	struct unwind_state state;
+	unsigned int nr = 0;
+	unsigned long addr;
+	bool met = regs;
+
 	unwind_start(&state, current, regs, regs ? NULL : __builtin_frame_address(0));
 	for (; nr < max && !unwind_done(&state); unwind_next_frame(&state)) {
 		addr = unwind_get_return_address(&state);
@@ -97,7 +120,7 @@ static unsigned int ktb_callchain_walk(u64 *ips, unsigned int max,
 		if (met)
 			ips[nr++] = addr;
 		else
-			met = addr == ip;
+			met = addr == place->ip;
 	}
 	return nr;
 }
@@ -105,14 +128,14 @@ static unsigned int ktb_callchain_walk(u64 *ips, unsigned int max,
 static_assert(sizeof(unsigned long) == sizeof(u64));
 
 static unsigned int ktb_callchain_walk(u64 *ips, unsigned int max,
-				       unsigned long ip, struct pt_regs *regs)
+				       const struct ktb_place *place)
 {
 	unsigned int nr = stack_trace_save((unsigned long *)ips, max, 0);
 	unsigned int i;
 
 	/* What lies inwards of the event is ours, or an interrupt's entry. */
 	for (i = 0; i < nr; i++)
-		if (ips[i] == ip)
+		if (ips[i] == place->ip)
 			break;
 	if (i == nr)
 		return 0;
@@ -122,12 +145,12 @@ static unsigned int ktb_callchain_walk(u64 *ips, unsigned int max,
 #endif
 
 static unsigned int ktb_callchain_kernel(u64 *ips, unsigned int max,
-					 unsigned long ip, struct pt_regs *regs)
+					 const struct ktb_place *place)
 {
 	if (!max)
 		return 0;
-	ips[0] = ip;
-	return 1 + ktb_callchain_walk(ips + 1, max - 1, ip, regs);
+	ips[0] = place->ip;
+	return 1 + ktb_callchain_walk(ips + 1, max - 1, place);
 }
 
 /* A frame of a program that was built with frame pointers. */
@@ -194,15 +217,14 @@ static struct pt_regs *ktb_user_regs(struct pt_regs *regs)
 }
 
 static void ktb_callchain_fill(struct ktb_callchain_buffer *buffer,
-			       unsigned int max, unsigned long ip,
-			       struct pt_regs *regs)
+			       unsigned int max, const struct ktb_place *place)
 {
-	struct pt_regs *user = ktb_user_regs(regs);
+	struct pt_regs *user = ktb_user_regs(place->regs);
 	unsigned int nr = 0, frames = 0;
 
-	if (!regs || !user_mode(regs)) {
+	if (!place->regs || !user_mode(place->regs)) {
 		buffer->ip[nr++] = PERF_CONTEXT_KERNEL;
-		frames = ktb_callchain_kernel(buffer->ip + nr, max, ip, regs);
+		frames = ktb_callchain_kernel(buffer->ip + nr, max, place);
 		nr += frames;
 	}
 	if (user) {
@@ -215,8 +237,7 @@ static void ktb_callchain_fill(struct ktb_callchain_buffer *buffer,
 /**
  * ktb_callchain_begin - take the callchain of the current context
  * @max_stack: most frames, at most KTB_STACK_MAX
- * @ip: where the event hit, the innermost frame in the kernel
- * @regs: of the context that was interrupted, NULL for a call from @ip
+ * @place: where the event hit
  *
  * Any context, preemption disabled until ktb_callchain_end().
  *
@@ -224,8 +245,7 @@ static void ktb_callchain_fill(struct ktb_callchain_buffer *buffer,
  * context.
  */
 const struct ktb_callchain *ktb_callchain_begin(unsigned int max_stack,
-						unsigned long ip,
-						struct pt_regs *regs)
+						const struct ktb_place *place)
 {
 	struct ktb_callchain_cpu *cpu = this_cpu_ptr(ktb_callchain_cpu);
 	unsigned int context = interrupt_context_level();
@@ -235,7 +255,7 @@ const struct ktb_callchain *ktb_callchain_begin(unsigned int max_stack,
 		return &ktb_callchain_none;
 	cpu->busy |= BIT(context);
 	barrier();
-	ktb_callchain_fill(buffer, max_stack, ip, regs);
+	ktb_callchain_fill(buffer, max_stack, place);
 	return (const struct ktb_callchain *)buffer;
 }
 

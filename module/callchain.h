@@ -19,6 +19,20 @@ struct ktb_callchain {
 	u64 ip[];
 };
 
+/**
+ * struct ktb_place - where an event hit
+ * @ip: the innermost frame in the kernel
+ * @regs: of the context that was interrupted, NULL for a call from @ip
+ * @frame: of a function with a frame pointer, where it saved that of its caller, and
+ *	behind that the address it returns to: is that @ip, the walk begins there; or
+ *	NULL
+ */
+struct ktb_place {
+	unsigned long ip;
+	struct pt_regs *regs;
+	const unsigned long *frame;
+};
+
 /* Bytes of a callchain in a record. */
 static inline unsigned int ktb_callchain_size(const struct ktb_callchain *chain)
 {
@@ -28,8 +42,7 @@ static inline unsigned int ktb_callchain_size(const struct ktb_callchain *chain)
 int ktb_callchain_get_buffers(void);
 void ktb_callchain_put_buffers(void);
 const struct ktb_callchain *ktb_callchain_begin(unsigned int max_stack,
-						unsigned long ip,
-						struct pt_regs *regs);
+						const struct ktb_place *place);
 void ktb_callchain_end(const struct ktb_callchain *chain);
 
 #endif /* _KTB_CALLCHAIN_H */

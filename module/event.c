@@ -8,6 +8,7 @@
 #include <linux/netlink.h>
 #include <linux/slab.h>
 
+#include "cgroup.h"
 #include "perfcore.h"
 #include "session.h"
 #include "session_rings.h"
@@ -60,6 +61,8 @@ void ktb_event_update_mode(struct ktb_event *event)
 		mode |= KTB_EVENT_DISABLED;
 	if (event->target)
 		mode |= KTB_EVENT_TARGETED;
+	if (event->cgroup)
+		mode |= KTB_EVENT_IN_CGROUP;
 	if (event->on_cpus)
 		mode |= KTB_EVENT_ON_CPUS;
 	if (event->session->flags & KTB_SESSION_COUNT_ONLY)
@@ -123,6 +126,26 @@ static int ktb_event_set_cpus(struct ktb_event *event, const char *list,
 	return 0;
 }
 
+/* What a counter counted since it last overflowed was not the task's that hits. */
+static int ktb_event_set_cgroup(struct ktb_event *event,
+				const struct ktb_event_options *options,
+				struct netlink_ext_ack *extack)
+{
+	struct cgroup *cgroup;
+
+	if (!options->cgroup)
+		return 0;
+	if (options->attr && options->attr->type != PERF_TYPE_TRACEPOINT) {
+		NL_SET_ERR_MSG(extack, "cgroup: not for counters; perf stat -G has those");
+		return -EOPNOTSUPP;
+	}
+	cgroup = ktb_cgroup_get(options->cgroup, extack);
+	if (IS_ERR(cgroup))
+		return PTR_ERR(cgroup);
+	event->cgroup = cgroup;
+	return 0;
+}
+
 /* What fires: functions, a perf event, or else the tracepoint of the name. */
 static int ktb_event_set_source(struct ktb_event *event,
 				const struct ktb_event_options *options,
@@ -146,6 +169,7 @@ static void ktb_event_free(struct ktb_event *event)
 	if (event->source && event->source->destroy)
 		event->source->destroy(event);
 	ktb_target_put(event->target);
+	ktb_cgroup_put(event->cgroup);
 	free_percpu(event->cpu);
 	kfree(event);
 }
@@ -186,7 +210,8 @@ static struct ktb_event *ktb_event_alloc(struct ktb_session *session,
  * * ERR_PTR(-EEXIST) - attached already
  * * ERR_PTR(-ENOSPC) - as many events as there can be
  * * ERR_PTR(-ENOENT) - no such event in this kernel
- * * ERR_PTR(-ESRCH) - no such target
+ * * ERR_PTR(-EOPNOTSUPP) - a control group, and the event is a counter
+ * * ERR_PTR(-ESRCH) - no such target or control group
  * * ERR_PTR(-ENOMEM) - out of memory
  * * another error of perf_event_create_kernel_counter()
  */
@@ -209,6 +234,7 @@ struct ktb_event *ktb_event_attach(struct ktb_session *session,
 	}
 	err = ktb_event_set_target(event, &options->target, extack) ?:
 	      ktb_event_set_cpus(event, options->cpus, extack) ?:
+	      ktb_event_set_cgroup(event, options, extack) ?:
 	      ktb_event_set_source(event, options, extack);
 	if (err)
 		goto err_free;
@@ -256,7 +282,23 @@ void ktb_event_detach(struct ktb_event *event, struct ktb_ledger *last)
 }
 
 /**
- * ktb_events_detach - detach all events of a session
+ * ktb_events_choose - choose all events of a session, or none
+ * @session: the session
+ * @chosen: which
+ *
+ * For the calls below, which are about the chosen ones.
+ */
+void ktb_events_choose(struct ktb_session *session, bool chosen)
+{
+	struct ktb_event *event;
+
+	lockdep_assert_held(&ktb_lock);
+	list_for_each_entry(event, &session->events, node)
+		event->chosen = chosen;
+}
+
+/**
+ * ktb_events_detach - detach the chosen events of a session
  * @session: the session
  *
  * Waits once for all of them.
@@ -267,25 +309,33 @@ void ktb_events_detach(struct ktb_session *session)
 
 	lockdep_assert_held(&ktb_lock);
 	list_for_each_entry(event, &session->events, node)
-		event->source->detach(event);
+		if (event->chosen)
+			event->source->detach(event);
 	if (session->nr_events)
 		ktb_tracepoint_sync();
 	list_for_each_entry_safe(event, next, &session->events, node)
-		ktb_event_finish(event);
+		if (event->chosen)
+			ktb_event_finish(event);
 }
 
 /**
- * ktb_event_enable - let an event write, or not
- * @event: the event
+ * ktb_events_enable - let the chosen events of a session write, or not
+ * @session: the session
  * @enable: which
  *
- * Once disabled, its ledger stands still when this returns.
+ * Once disabled, their ledgers stand still when this returns.
  */
-void ktb_event_enable(struct ktb_event *event, bool enable)
+void ktb_events_enable(struct ktb_session *session, bool enable)
 {
+	struct ktb_event *event;
+
 	lockdep_assert_held(&ktb_lock);
-	event->enabled = enable;
-	ktb_event_update_mode(event);
+	list_for_each_entry(event, &session->events, node) {
+		if (!event->chosen)
+			continue;
+		event->enabled = enable;
+		ktb_event_update_mode(event);
+	}
 	if (!enable)
 		ktb_tracepoint_sync();
 }

@@ -9,6 +9,7 @@
 #include <uapi/linux/ktrace_bridge.h>
 #include <asm/local.h>
 
+struct cgroup;
 struct ktb_event;
 struct ktb_function;
 struct ktb_graph;
@@ -61,6 +62,7 @@ enum ktb_event_mode {
 	KTB_EVENT_ON_CPUS	= 1 << 2,
 	KTB_EVENT_COUNT_ONLY	= 1 << 3,
 	KTB_EVENT_SAMPLED	= 1 << 4,
+	KTB_EVENT_IN_CGROUP	= 1 << 5,
 };
 
 /**
@@ -95,6 +97,7 @@ struct ktb_source {
  * @excluded_tgid: process whose hits are not taken, the reader's; or -1
  * @period: each period-th hit makes a record
  * @target: the threads whose hits are taken, NULL for all
+ * @cgroup: the control group whose tasks' hits are taken, NULL for all
  * @session: where it is attached; it holds the event
  * @node: in @session->events, which says what guards it
  * @source: what fires
@@ -106,6 +109,7 @@ struct ktb_source {
  * @cpus: where hits are taken, with KTB_EVENT_ON_CPUS
  * @on_cpus: whether @cpus counts
  * @enabled: as asked for; the session may be disabled nevertheless
+ * @chosen: one of those that a command is about; ktb_lock
  * @name: "system:event"
  */
 struct ktb_event {
@@ -117,6 +121,7 @@ struct ktb_event {
 	pid_t excluded_tgid;
 	u64 period;
 	struct ktb_target *target;
+	struct cgroup *cgroup;
 
 	struct ktb_session *session;
 	struct list_head node;
@@ -129,6 +134,7 @@ struct ktb_event {
 	cpumask_t cpus;
 	bool on_cpus;
 	bool enabled;
+	bool chosen;
 	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
 };
 

@@ -3,6 +3,7 @@
 
 #include <linux/cpumask.h>
 
+#include "cgroup.h"
 #include "compat.h"
 #include "generated/netlink.h"
 #include "native/native.h"
@@ -55,12 +56,20 @@ static int ktb_nl_put_target(struct sk_buff *skb,
 	return 0;
 }
 
-static int ktb_nl_put_cpus(struct sk_buff *skb, const cpumask_t *cpus)
+static noinline_for_stack int ktb_nl_put_cpus(struct sk_buff *skb, const cpumask_t *cpus)
 {
 	char list[KTRACE_BRIDGE_CPUS_LEN + 1];
 
 	scnprintf(list, sizeof(list), "%*pbl", cpumask_pr_args(cpus));
 	return nla_put_string(skb, KTB_A_EVENT_CPUS, list);
+}
+
+static noinline_for_stack int ktb_nl_put_cgroup(struct sk_buff *skb, struct cgroup *cgroup)
+{
+	char path[KTRACE_BRIDGE_CGROUP_LEN + 1];
+
+	ktb_cgroup_path(cgroup, path, sizeof(path));
+	return nla_put_string(skb, KTB_A_EVENT_CGROUP, path);
 }
 
 static int ktb_nl_put_perf_attr(struct sk_buff *skb, const struct ktb_event *event)
@@ -83,9 +92,9 @@ static int ktb_nl_put_event_head(struct sk_buff *skb, const struct ktb_event *ev
 		return -EMSGSIZE;
 	if (event->target && ktb_nl_put_target(skb, &event->target->asked))
 		return -EMSGSIZE;
-	if (event->on_cpus)
-		return ktb_nl_put_cpus(skb, &event->cpus);
-	return 0;
+	if (event->on_cpus && ktb_nl_put_cpus(skb, &event->cpus))
+		return -EMSGSIZE;
+	return event->cgroup ? ktb_nl_put_cgroup(skb, event->cgroup) : 0;
 }
 
 /*
@@ -209,6 +218,12 @@ static int ktb_nl_function_options(struct genl_info *info,
 					    "function: the limit is 1024 names or globs per event");
 			return -EINVAL;
 		}
+		/* What may come several times, the policy does not look at for its end. */
+		if (strnlen(nla_data(attr), nla_len(attr)) == nla_len(attr)) {
+			NL_SET_ERR_MSG_ATTR(info->extack, attr,
+					    "function: must end in a NUL");
+			return -EINVAL;
+		}
 		if (!function->names)
 			function->names = kvcalloc(KTB_FUNCTIONS_MAX, sizeof(*function->names),
 						   GFP_KERNEL);
@@ -239,6 +254,7 @@ static int ktb_nl_event_options(struct genl_info *info,
 	*options = (struct ktb_event_options) {
 		.name	= ktb_nl_string(attrs[KTB_A_EVENT_NAME]),
 		.cpus	= ktb_nl_string(attrs[KTB_A_EVENT_CPUS]),
+		.cgroup	= ktb_nl_string(attrs[KTB_A_EVENT_CGROUP]),
 		.period	= 1,
 	};
 	if (!options->name) {
@@ -272,15 +288,14 @@ static struct ktb_session *ktb_nl_event_session(struct genl_info *info)
 				   info->extack);
 }
 
-static struct ktb_event *ktb_nl_find_event(struct genl_info *info)
+/* By @id if it is there, and by name if that is in the request. */
+static struct ktb_event *ktb_nl_find_event_by(struct genl_info *info,
+					      struct ktb_session *session,
+					      const struct nlattr *id)
 {
-	struct nlattr *id = info->attrs[KTB_A_EVENT_ID];
 	struct nlattr *name = info->attrs[KTB_A_EVENT_NAME];
-	struct ktb_session *session = ktb_nl_event_session(info);
 	struct ktb_event *event = NULL;
 
-	if (IS_ERR(session))
-		return ERR_CAST(session);
 	if (!id && !name) {
 		GENL_SET_ERR_MSG(info, "name the event by id or name");
 		return ERR_PTR(-EINVAL);
@@ -294,6 +309,58 @@ static struct ktb_event *ktb_nl_find_event(struct genl_info *info)
 		return ERR_PTR(-ENOENT);
 	}
 	return event;
+}
+
+static struct ktb_event *ktb_nl_find_event(struct genl_info *info)
+{
+	struct ktb_session *session = ktb_nl_event_session(info);
+
+	if (IS_ERR(session))
+		return ERR_CAST(session);
+	return ktb_nl_find_event_by(info, session, info->attrs[KTB_A_EVENT_ID]);
+}
+
+/* Choose all events that are named by id. Returns their number, or an error. */
+static int ktb_nl_choose_ids(struct genl_info *info, struct ktb_session *session)
+{
+	const struct nlattr *attr;
+	struct ktb_event *event;
+	int left, nr = 0;
+
+	nla_for_each_attr(attr, genlmsg_data(info->genlhdr),
+			  genlmsg_len(info->genlhdr), left) {
+		if (nla_type(attr) != KTB_A_EVENT_ID)
+			continue;
+		event = ktb_nl_find_event_by(info, session, attr);
+		if (IS_ERR(event))
+			return PTR_ERR(event);
+		nr += !event->chosen;
+		event->chosen = true;
+	}
+	return nr;
+}
+
+/* The session of the events that a request names, and these chosen in it. */
+static struct ktb_session *ktb_nl_choose(struct genl_info *info, int *nr)
+{
+	struct ktb_session *session = ktb_nl_event_session(info);
+	struct ktb_event *event;
+
+	if (IS_ERR(session))
+		return session;
+	ktb_events_choose(session, false);
+	*nr = ktb_nl_choose_ids(info, session);
+	if (*nr < 0)
+		return ERR_PTR(*nr);
+	if (*nr)
+		return session;
+
+	event = ktb_nl_find_event_by(info, session, NULL);
+	if (IS_ERR(event))
+		return ERR_CAST(event);
+	event->chosen = true;
+	*nr = 1;
+	return session;
 }
 
 static int ktb_nl_event_attach(struct sk_buff *reply, struct genl_info *info)
@@ -320,12 +387,19 @@ out:
 
 static int ktb_nl_event_detach(struct sk_buff *reply, struct genl_info *info)
 {
-	struct ktb_event *event = ktb_nl_find_event(info);
+	struct ktb_session *session;
+	struct ktb_event *event;
 	struct ktb_ledger last;
-	int err;
+	int nr, err;
 
-	if (IS_ERR(event))
-		return PTR_ERR(event);
+	session = ktb_nl_choose(info, &nr);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
+	if (nr > 1) {
+		ktb_events_detach(session);
+		return nla_put_u32(reply, KTB_A_EVENT_SESSION_ID, session->id);
+	}
+	event = ktb_nl_find_event(info);
 	err = ktb_nl_put_event_head(reply, event);
 	if (err)
 		return err;
@@ -336,15 +410,17 @@ static int ktb_nl_event_detach(struct sk_buff *reply, struct genl_info *info)
 static int ktb_nl_event_set(struct sk_buff *reply, struct genl_info *info)
 {
 	struct nlattr *enabled = info->attrs[KTB_A_EVENT_ENABLED];
-	struct ktb_event *event = ktb_nl_find_event(info);
+	struct ktb_session *session;
+	int nr;
 
-	if (IS_ERR(event))
-		return PTR_ERR(event);
+	session = ktb_nl_choose(info, &nr);
+	if (IS_ERR(session))
+		return PTR_ERR(session);
 	if (!enabled || nla_get_u8(enabled) > 1) {
 		GENL_SET_ERR_MSG(info, "enabled: must be given, 0 or 1");
 		return -EINVAL;
 	}
-	ktb_event_enable(event, nla_get_u8(enabled));
+	ktb_events_enable(session, nla_get_u8(enabled));
 	return 0;
 }
 

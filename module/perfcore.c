@@ -4,9 +4,17 @@
  * ours, for tracepoints without a native probe, those of modules included, and
  * for every other perf event: counters, timers, breakpoints.
  *
- * A tracepoint, and what is to count everywhere, has one counter per online
- * CPU; a counter for some threads alone has one per thread, which perf hands on
- * to what they fork. All of process context is under ktb_lock.
+ * What is to count everywhere has one counter per CPU; a counter for some threads
+ * alone has one per thread, which perf hands on to what they fork. All of process
+ * context is under ktb_lock.
+ *
+ * A tracepoint needs nothing of what perf does to have counters run in turn, and
+ * that is what goes when a CPU goes. So it has one counter, which stays disabled
+ * and keeps perf's probe on the tracepoint; and for each CPU a stand-in, which perf
+ * has not made, and which we hang where perf has the counters that run: on the list
+ * of the event and the CPU that its probe serves. There it stays while the CPU goes
+ * and comes, and takes each hit from the first one on. perf changes a CPU's list on
+ * that CPU with interrupts disabled, and so do we, or while the CPU does not run.
  */
 
 #include <linux/cpu.h>
@@ -15,10 +23,13 @@
 #include <linux/perf_event.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
+#include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
+#include <linux/smp.h>
 #include <linux/trace_events.h>
+#include <linux/workqueue.h>
 
 #include "compat.h"
 #include "perfcore.h"
@@ -31,10 +42,11 @@
 
 /**
  * struct ktb_perf - the counters of an event
- * @node: in the list of those that follow CPU hotplug
+ * @node: in the list of those that follow CPU hotplug, or of those to release
  * @event: whose
  * @attr: what they count
  * @asked: the same as it was asked for
+ * @stand_ins: of a tracepoint, by CPU; the one counter is then disabled
  * @nr: number of counters
  * @counter: by CPU, NULL for one that is not online; or one for each thread
  */
@@ -43,6 +55,7 @@ struct ktb_perf {
 	struct ktb_event *event;
 	struct perf_event_attr attr;
 	struct perf_event_attr asked;
+	struct perf_event *stand_ins;
 	unsigned int nr;
 	struct ktb_perf_counter {
 		struct perf_event *event;
@@ -51,6 +64,9 @@ struct ktb_perf {
 };
 
 static LIST_HEAD(ktb_perfs);	/* ktb_lock */
+
+static DEFINE_SPINLOCK(ktb_perf_leaving_lock);
+static LIST_HEAD(ktb_perfs_leaving);	/* ktb_perf_leaving_lock */
 
 /* How often a CPU came and went: what was there before counts no more. */
 static DEFINE_PER_CPU(unsigned int, ktb_incarnation);
@@ -116,6 +132,126 @@ static void ktb_perf_release(struct ktb_perf *perf)
 	rcu_unexpedite_gp();
 }
 
+/* All of its hits are over. */
+static void ktb_perf_free(struct ktb_perf *perf)
+{
+	ktb_perf_release(perf);
+	kvfree(perf->stand_ins);
+	kvfree(perf);
+}
+
+/*
+ * perf waits for grace periods at each tracepoint that it has no more use for, one
+ * after the other: on a realtime kernel, which does not expedite, a thousand of
+ * them take half a minute, and nobody else has to wait for that.
+ */
+static void ktb_perf_free_leaving(struct work_struct *work)
+{
+	struct ktb_perf *perf, *next;
+	LIST_HEAD(leaving);
+
+	spin_lock(&ktb_perf_leaving_lock);
+	list_splice_init(&ktb_perfs_leaving, &leaving);
+	spin_unlock(&ktb_perf_leaving_lock);
+	list_for_each_entry_safe(perf, next, &leaving, node)
+		ktb_perf_free(perf);
+}
+
+static DECLARE_WORK(ktb_perf_leaving_work, ktb_perf_free_leaving);
+
+static void ktb_perf_free_later(struct ktb_perf *perf)
+{
+	spin_lock(&ktb_perf_leaving_lock);
+	list_add_tail(&perf->node, &ktb_perfs_leaving);
+	spin_unlock(&ktb_perf_leaving_lock);
+	queue_work(system_long_wq, &ktb_perf_leaving_work);
+}
+
+/* Whether the counter keeps someone from taking the tracepoint away. */
+static bool ktb_perf_holds_source(const struct ktb_perf *perf)
+{
+	const struct perf_event *counter = perf->counter[0].event;
+
+	return counter && (counter->tp_event->flags & TRACE_EVENT_FL_DYNAMIC ||
+			   counter->tp_event->module);
+}
+
+static bool ktb_perf_is_on_cpu(const struct ktb_perf *perf, unsigned int cpu)
+{
+	return !perf->event->on_cpus || cpumask_test_cpu(cpu, &perf->event->cpus);
+}
+
+/* On that CPU with interrupts disabled, or while it does not run. */
+static void ktb_perf_hang(struct ktb_perf *perf, unsigned int cpu, bool hang)
+{
+	struct trace_event_call *call = perf->counter[0].event->tp_event;
+	struct perf_event *stand_in = &perf->stand_ins[cpu];
+
+	if (!ktb_perf_is_on_cpu(perf, cpu))
+		return;
+	if (hang)
+		hlist_add_head_rcu(&stand_in->hlist_entry,
+				   per_cpu_ptr(call->perf_events, cpu));
+	else
+		hlist_del_rcu(&stand_in->hlist_entry);
+}
+
+static void ktb_perf_hang_here(void *perf)
+{
+	ktb_perf_hang(perf, smp_processor_id(), true);
+}
+
+static void ktb_perf_unhang_here(void *perf)
+{
+	ktb_perf_hang(perf, smp_processor_id(), false);
+}
+
+static void ktb_perf_hang_all(struct ktb_perf *perf, bool hang)
+{
+	unsigned int cpu;
+
+	cpus_read_lock();
+	on_each_cpu(hang ? ktb_perf_hang_here : ktb_perf_unhang_here, perf, 1);
+	for_each_possible_cpu(cpu)
+		if (!cpu_online(cpu))
+			ktb_perf_hang(perf, cpu, hang);
+	cpus_read_unlock();
+}
+
+/*
+ * What perf_tp_event() and what it calls look at in a counter with PERF_SAMPLE_PERIOD,
+ * each hit of which overflows; all else of it is zero.
+ */
+static void ktb_perf_make_stand_ins(struct ktb_perf *perf)
+{
+	struct perf_event *stand_in;
+	unsigned int cpu;
+
+	for_each_possible_cpu(cpu) {
+		stand_in = &perf->stand_ins[cpu];
+		stand_in->attr = perf->attr;
+		stand_in->state = PERF_EVENT_STATE_ACTIVE;
+		stand_in->overflow_handler = ktb_perf_overflow;
+		stand_in->overflow_handler_context = perf->event;
+	}
+}
+
+/* A counter that never runs may be on this CPU, which must not go away just now. */
+static int ktb_perf_attach_tracepoint(struct ktb_perf *perf)
+{
+	int err;
+
+	do {
+		err = ktb_perf_counter_create(perf, &perf->counter[0],
+					      raw_smp_processor_id(), NULL);
+	} while (err == -ENODEV);
+	if (err)
+		return err;
+	ktb_perf_make_stand_ins(perf);
+	ktb_perf_hang_all(perf, true);
+	return 0;
+}
+
 /*
  * Give each online CPU its counter. A CPU that goes away meanwhile is no error:
  * it may come back.
@@ -125,8 +261,7 @@ static int ktb_perf_attach_cpus(struct ktb_perf *perf)
 	int cpu, err;
 
 	for_each_online_cpu(cpu) {
-		if (perf->counter[cpu].event ||
-		    (perf->event->on_cpus && !cpumask_test_cpu(cpu, &perf->event->cpus)))
+		if (perf->counter[cpu].event || !ktb_perf_is_on_cpu(perf, cpu))
 			continue;
 		err = ktb_perf_counter_create(perf, &perf->counter[cpu], cpu, NULL);
 		if (err && err != -ENODEV)
@@ -199,7 +334,9 @@ static int ktb_perf_attach(struct ktb_event *event, struct netlink_ext_ack *exta
 	struct ktb_perf *perf = event->perf;
 	int err;
 
-	if (ktb_perf_is_per_cpu(event, &perf->attr)) {
+	if (perf->stand_ins) {
+		err = ktb_perf_attach_tracepoint(perf);
+	} else if (ktb_perf_is_per_cpu(event, &perf->attr)) {
 		err = ktb_perf_attach_cpus(perf);
 		if (!err)
 			list_add_tail(&perf->node, &ktb_perfs);
@@ -216,13 +353,25 @@ static int ktb_perf_attach(struct ktb_event *event, struct netlink_ext_ack *exta
 
 static void ktb_perf_detach(struct ktb_event *event)
 {
-	list_del_init(&event->perf->node);
-	ktb_perf_release(event->perf);
+	struct ktb_perf *perf = event->perf;
+
+	if (perf->stand_ins) {
+		ktb_perf_hang_all(perf, false);
+		return;
+	}
+	list_del_init(&perf->node);
+	ktb_perf_release(perf);
 }
 
+/* At once if somebody may wait for it: to unload a module, to remove a probe. */
 static void ktb_perf_destroy(struct ktb_event *event)
 {
-	kvfree(event->perf);
+	struct ktb_perf *perf = event->perf;
+
+	if (perf->stand_ins && !ktb_perf_holds_source(perf))
+		ktb_perf_free_later(perf);
+	else
+		ktb_perf_free(perf);
 }
 
 static const struct ktb_source ktb_perf_source = {
@@ -233,9 +382,9 @@ static const struct ktb_source ktb_perf_source = {
 };
 
 /*
- * CPUs went off or came up: make their counters anew. Not from within hotplug:
- * perf takes its locks outside of that of hotplug. A CPU that comes up counts
- * from a moment later on.
+ * CPUs went off or came up: make those of their counters anew that are perf's to
+ * run. Not from within hotplug: perf takes its locks outside of that of hotplug. A
+ * CPU that comes up counts from a moment later on.
  */
 static void ktb_perf_follow_cpus(struct work_struct *work)
 {
@@ -338,6 +487,19 @@ static u64 ktb_perf_sample_type(const struct perf_event_attr *attr)
 	return type;
 }
 
+static struct ktb_perf *ktb_perf_alloc(unsigned int nr, bool stand_ins)
+{
+	struct ktb_perf *perf = kvzalloc(struct_size(perf, counter, nr), GFP_KERNEL_ACCOUNT);
+
+	if (!perf || !stand_ins)
+		return perf;
+	perf->stand_ins = kvcalloc(nr_cpu_ids, sizeof(*perf->stand_ins), GFP_KERNEL_ACCOUNT);
+	if (perf->stand_ins)
+		return perf;
+	kvfree(perf);
+	return NULL;
+}
+
 /**
  * ktb_perfcore_prepare - let an event's hits come from the perf core
  * @event: the event; target and CPUs are set
@@ -359,9 +521,10 @@ int ktb_perfcore_prepare(struct ktb_event *event, const struct perf_event_attr *
 		.config		= event->type,
 		.sample_period	= 1,
 	};
-	unsigned int nr = nr_cpu_ids;
+	const bool by_name = !attr;
+	unsigned int nr = by_name ? 1 : nr_cpu_ids;
+	int err = by_name ? 0 : ktb_perf_check(attr, extack);
 	struct ktb_perf *perf;
-	int err = attr ? ktb_perf_check(attr, extack) : 0;
 
 	if (err)
 		return err;
@@ -369,7 +532,7 @@ int ktb_perfcore_prepare(struct ktb_event *event, const struct perf_event_attr *
 	if (!ktb_perf_is_per_cpu(event, attr))
 		nr = bitmap_weight(event->target->threads, PID_MAX_LIMIT);
 
-	perf = kvzalloc(struct_size(perf, counter, nr), GFP_KERNEL_ACCOUNT);
+	perf = ktb_perf_alloc(nr, by_name);
 	if (!perf) {
 		NL_SET_ERR_MSG(extack, "out of memory");
 		return -ENOMEM;
@@ -380,6 +543,7 @@ int ktb_perfcore_prepare(struct ktb_event *event, const struct perf_event_attr *
 	perf->attr = *attr;
 	perf->asked = *attr;
 	perf->attr.sample_type = ktb_perf_sample_type(attr);
+	perf->attr.disabled = by_name;
 	if (!ktb_perf_is_per_cpu(event, attr))
 		perf->attr.inherit = event->target->asked.inherit;
 	event->perf = perf;
@@ -415,9 +579,10 @@ int ktb_perfcore_init(void)
 	return 0;
 }
 
-/** ktb_perfcore_exit - stop following CPU hotplug; no session is there */
+/** ktb_perfcore_exit - end all that goes on by itself; no session is there */
 void ktb_perfcore_exit(void)
 {
 	cpuhp_remove_state_nocalls(ktb_perf_cpu_state);
 	cancel_work_sync(&ktb_perf_cpu_work);
+	flush_work(&ktb_perf_leaving_work);
 }

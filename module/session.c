@@ -266,6 +266,7 @@ void ktb_session_put(struct ktb_session *session)
 void ktb_session_destroy(struct ktb_session *session)
 {
 	lockdep_assert_held(&ktb_lock);
+	ktb_events_choose(session, true);
 	ktb_events_detach(session);
 	ktb_session_put_buffers(session);
 	ktb_session_rings_unlist(session);

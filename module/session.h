@@ -131,6 +131,7 @@ struct ktb_session_options {
  * @period: every period-th hit makes a record, at least 1
  * @target: only hits of these threads, if it names any
  * @cpus: only hits on these CPUs, NULL for all
+ * @cgroup: only hits of tasks in this control group, a path, NULL for all
  * @attr: the perf event that fires, NULL for the tracepoint of @name
  * @function: the functions that fire, if it names any
  */
@@ -140,6 +141,7 @@ struct ktb_event_options {
 	u64 period;
 	struct ktb_target_options target;
 	const char *cpus;
+	const char *cgroup;
 	const struct perf_event_attr *attr;
 	struct ktb_function_options function;
 };
@@ -192,10 +194,11 @@ struct ktb_event *ktb_event_attach(struct ktb_session *session,
 				   const struct ktb_event_options *options,
 				   struct netlink_ext_ack *extack);
 void ktb_event_detach(struct ktb_event *event, struct ktb_ledger *last);
+void ktb_events_choose(struct ktb_session *session, bool chosen);
 void ktb_events_detach(struct ktb_session *session);
+void ktb_events_enable(struct ktb_session *session, bool enable);
 struct ktb_event *ktb_event_find(struct ktb_session *session, u64 id,
 				 const char *name);
-void ktb_event_enable(struct ktb_event *event, bool enable);
 void ktb_event_ledger(const struct ktb_event *event, struct ktb_ledger *ledger);
 
 #endif /* _KTB_SESSION_H */

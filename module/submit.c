@@ -8,8 +8,8 @@
  */
 
 #include "callchain.h"
+#include "cgroup.h"
 #include "submit.h"
-#include "target.h"
 
 /* The sample_id at the end of other records that KTB_SAMPLE_TYPE asks for. */
 struct ktb_sample_id {
@@ -119,6 +119,7 @@ bool ktb_event_admit(struct ktb_event *event, u64 count)
 	if ((mode & KTB_EVENT_TARGETED && !ktb_target_hit(event->target)) ||
 	    (mode & KTB_EVENT_ON_CPUS &&
 	     !cpumask_test_cpu(raw_smp_processor_id(), &event->cpus)) ||
+	    (mode & KTB_EVENT_IN_CGROUP && !ktb_cgroup_hit(event->cgroup)) ||
 	    ktb_event_excluded(event))
 		ledger = &ec->filtered;
 	else if (mode & KTB_EVENT_COUNT_ONLY ||
@@ -207,12 +208,11 @@ static bool ktb_event_reserve(const struct ktb_event *event,
 
 /*
  * Begin the record of a hit, whatever it takes; it is one already in the
- * ledger's hits. @regs as in ktb_callchain_begin().
+ * ledger's hits.
  */
 static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 				       struct ktb_event_cpu *ec, unsigned int size,
-				       u64 time, unsigned long ip,
-				       struct pt_regs *regs)
+				       u64 time, const struct ktb_place *place)
 {
 	unsigned int raw = offsetof(struct ktb_sample, raw), full;
 	struct ktb_hit hit = {
@@ -223,7 +223,7 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 	void *record;
 
 	if (event->max_stack) {
-		chain = ktb_callchain_begin(event->max_stack, ip, regs);
+		chain = ktb_callchain_begin(event->max_stack, place);
 		/* It took long: what nests in that is earlier than this hit's record. */
 		time = ktb_clock();
 		raw += ktb_callchain_size(chain);
@@ -231,7 +231,7 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 	full = ALIGN(raw + size, sizeof(u64));
 	if (ktb_event_reserve(event, ec, full, hit.context, &record)) {
 		sample = record;
-		ktb_sample_fill(sample, record + raw, size, event, time, ip);
+		ktb_sample_fill(sample, record + raw, size, event, time, place->ip);
 		if (chain)
 			memcpy(record + offsetof(struct ktb_sample, raw_size), chain,
 			       ktb_callchain_size(chain));
@@ -248,6 +248,7 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
  * @event: the event
  * @size: bytes of the raw data, common fields included
  * @ip: where the tracepoint stands
+ * @frame: as in struct ktb_place
  * @time: when
  *
  * Any context, with preemption disabled until ktb_event_end().
@@ -256,8 +257,10 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
  * or with NULL: then the hit is accounted for.
  */
 struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
-				    unsigned int size, unsigned long ip, u64 time)
+				    unsigned int size, unsigned long ip,
+				    const unsigned long *frame, u64 time)
 {
+	const struct ktb_place place = { .ip = ip, .frame = frame };
 	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
 	struct ktb_hit hit;
 
@@ -266,7 +269,7 @@ struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 		local_inc(&ec->filtered);
 		return (struct ktb_hit) { .ec = ec };
 	}
-	hit = ktb_sample_begin(event, ec, size, time, ip, NULL);
+	hit = ktb_sample_begin(event, ec, size, time, &place);
 	if (hit.sample)
 		ktb_entry_fill(hit.entry, event, ktb_trace_ctx());
 	return hit;
@@ -351,6 +354,7 @@ void ktb_event_throttle(struct ktb_event *event, bool throttle)
 void ktb_event_submit(struct ktb_event *event, const void *raw, unsigned int size,
 		      u64 count, unsigned long ip, struct pt_regs *regs)
 {
+	const struct ktb_place place = { .ip = ip, .regs = regs };
 	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
 	struct ktb_hit hit;
 
@@ -358,8 +362,7 @@ void ktb_event_submit(struct ktb_event *event, const void *raw, unsigned int siz
 		return;
 	local_inc(&ec->hits);
 	local_add(count - 1, &ec->extra);
-	hit = ktb_sample_begin(event, ec, size ?: sizeof(u32), ktb_clock(),
-			       ip, regs);
+	hit = ktb_sample_begin(event, ec, size ?: sizeof(u32), ktb_clock(), &place);
 	if (!hit.sample)
 		return;
 	if (user_mode(regs))

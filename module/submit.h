@@ -10,6 +10,7 @@
 #include "clock.h"
 #include "event.h"
 #include "ring.h"
+#include "target.h"
 
 /*
  * What the records of a session without further options carry, in this order. A
@@ -65,7 +66,8 @@ struct ktb_hit {
 
 bool ktb_event_admit(struct ktb_event *event, u64 count);
 struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
-				    unsigned int size, unsigned long ip, u64 time);
+				    unsigned int size, unsigned long ip,
+				    const unsigned long *frame, u64 time);
 void ktb_event_end_slow(struct ktb_ring *ring, u8 context);
 void ktb_event_recursed(struct ktb_event *event);
 void ktb_event_throttle(struct ktb_event *event, bool throttle);
@@ -145,9 +147,45 @@ ktb_entry_fill(struct trace_entry *entry, const struct ktb_event *event,
 	ktb_entry_set_lazy_count(entry, ctx.lazy_count);
 }
 
+/* What a hit has to pass: 0 for none but the usual. It changes at any time. */
+static __always_inline unsigned int ktb_event_mode(const struct ktb_event *event)
+{
+	return READ_ONCE(event->mode);
+}
+
+static __always_inline void ktb_event_filter(const struct ktb_event *event)
+{
+	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
+
+	local_inc(&ec->hits);
+	local_inc(&ec->filtered);
+}
+
+/**
+ * ktb_event_turn_away - a hit of an event with a mode: is it one of another's task
+ * @event: the event
+ * @mode: its mode
+ *
+ * Inline in the probe, as it is all that most hits of an event with a target take.
+ * Any context, preemption disabled.
+ *
+ * Return: whether it is, or the event is disabled: then the hit is accounted for.
+ */
+static __always_inline bool ktb_event_turn_away(const struct ktb_event *event,
+						unsigned int mode)
+{
+	if (mode & KTB_EVENT_DISABLED)
+		return true;
+	if (!(mode & KTB_EVENT_TARGETED) || ktb_target_hit(event->target))
+		return false;
+	ktb_event_filter(event);
+	return true;
+}
+
 /**
  * ktb_event_begin - a hit happened: begin its record, in the usual case
- * @event: the event
+ * @event: the event; its mode is 0, or was just now: who disables an event waits for
+ *	the last probe
  * @size: bytes of the raw data, common fields included
  * @hit: set, with the raw data filled but for the event's own fields
  *
@@ -174,10 +212,10 @@ ktb_event_begin(const struct ktb_event *event, unsigned int size, struct ktb_hit
 	if (unlikely(!ktb_clock_read(&time)))
 		return false;
 
-	/* The mode changes at any time; who disables waits for the last probe. */
 	ec = this_cpu_ptr(event->cpu);
 	ring = ec->ring;
-	if (unlikely(data_race(event->mode) || !ktb_context_usual(ktb_preempt_count()) ||
+	/* What interrupts us may change the limit: that was before us, or after. */
+	if (unlikely(!ktb_context_usual(ktb_preempt_count()) ||
 		     ktb_event_excluded(event) || ktb_ring_busy(ring) ||
 		     full > data_race(ring->limit) ||
 		     !ktb_ring_reserve_first(ring, full, KTB_CONTEXT_TASK, &record)))

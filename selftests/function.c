@@ -271,6 +271,14 @@ TEST_F(function, refusals)
 	static const char *const exits[] = { "vfs_read", "do_exit", NULL };
 	static const char *const works[] = { "vfs_*", "irq_work_queue", NULL };
 
+	struct ktb_msg m;
+
+	ktb_msg_init(&self->nl, &m, KTB_CMD_EVENT_ATTACH, 0);
+	ktb_put_u32(&m, KTB_A_EVENT_SESSION_ID, self->s.id);
+	ktb_put_str(&m, KTB_A_EVENT_NAME, "function:test");
+	ktb_put(&m, KTB_A_EVENT_FUNCTION, "ksys_read", 9);
+	EXPECT_REFUSED(&self->nl, EINVAL, "must end in a NUL",
+		       ktb_nl_do(&self->nl, &m, NULL, NULL));
 	EXPECT_REFUSED(&self->nl, EINVAL, "graph: needs a function", attach(self, true, 0, none));
 	EXPECT_REFUSED(&self->nl, EINVAL, "function:", attach(self, false, 0, unknown));
 	EXPECT_REFUSED(&self->nl, ENOENT, "function:", attach(self, true, 0, unknown));

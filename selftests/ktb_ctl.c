@@ -38,6 +38,7 @@ static const struct field event_fields[KTB_A_EVENT_MAX + 1] = {
 	[KTB_A_EVENT_ENABLED] = UINT(struct ktb_event, enabled),
 	[KTB_A_EVENT_PERIOD] = UINT(struct ktb_event, period),
 	[KTB_A_EVENT_TID] = UINT(struct ktb_event, tid),
+	[KTB_A_EVENT_CGROUP] = STRING(struct ktb_event, cgroup),
 };
 
 static const struct field reader_fields[KTB_A_READER_MAX + 1] = {
@@ -274,6 +275,8 @@ int ktb_event_attach_as(struct ktb_nl *nl, __u32 session, const struct ktb_attac
 		ktb_put(&m, KTB_A_EVENT_INHERIT, NULL, 0);
 	if (how->cpus)
 		ktb_put_str(&m, KTB_A_EVENT_CPUS, how->cpus);
+	if (how->cgroup)
+		ktb_put_str(&m, KTB_A_EVENT_CGROUP, how->cgroup);
 	if (how->period)
 		ktb_put_u64(&m, KTB_A_EVENT_PERIOD, how->period);
 	if (how->attr)
@@ -304,13 +307,35 @@ int ktb_event_detach(struct ktb_nl *nl, __u32 session, __u64 id, struct ktb_even
 	return do_event(nl, &m, ev);
 }
 
-int ktb_event_enable(struct ktb_nl *nl, __u32 session, __u64 id, bool on)
+static void events_msg(struct ktb_nl *nl, struct ktb_msg *m, __u8 cmd, __u32 session,
+		       const __u64 *ids, int n)
+{
+	ktb_msg_init(nl, m, cmd, 0);
+	ktb_put_u32(m, KTB_A_EVENT_SESSION_ID, session);
+	for (int i = 0; i < n; i++)
+		ktb_put_u64(m, KTB_A_EVENT_ID, ids[i]);
+}
+
+int ktb_events_detach(struct ktb_nl *nl, __u32 session, const __u64 *ids, int n)
 {
 	struct ktb_msg m;
 
-	event_msg(nl, &m, KTB_CMD_EVENT_SET, session, id);
+	events_msg(nl, &m, KTB_CMD_EVENT_DETACH, session, ids, n);
+	return ktb_nl_do(nl, &m, NULL, NULL);
+}
+
+int ktb_events_enable(struct ktb_nl *nl, __u32 session, const __u64 *ids, int n, bool on)
+{
+	struct ktb_msg m;
+
+	events_msg(nl, &m, KTB_CMD_EVENT_SET, session, ids, n);
 	ktb_put_u8(&m, KTB_A_EVENT_ENABLED, on);
 	return ktb_nl_do(nl, &m, NULL, NULL);
+}
+
+int ktb_event_enable(struct ktb_nl *nl, __u32 session, __u64 id, bool on)
+{
+	return ktb_events_enable(nl, session, &id, 1, on);
 }
 
 int ktb_event_get(struct ktb_nl *nl, __u32 session, __u64 id, struct ktb_event *ev)

@@ -34,6 +34,7 @@ struct ktb_event {
 	__u8 enabled;
 	__u64 period;
 	__u32 tid;
+	char cgroup[64];
 	struct ktb_ledger sum;
 	int ncpus;
 	struct ktb_ledger cpu[KTB_MAX_CPUS];
@@ -130,6 +131,7 @@ struct ktb_attach {
 	unsigned int ntids;
 	bool inherit;
 	const char *cpus;
+	const char *cgroup;
 	__u64 period;
 	const struct perf_event_attr *attr;
 };
@@ -143,6 +145,9 @@ int ktb_event_attach(struct ktb_nl *nl, __u32 session, const char *name, __u32 t
 /* @ev may be NULL; else it gets what the reply says, the last ledger included. */
 int ktb_event_detach(struct ktb_nl *nl, __u32 session, __u64 id, struct ktb_event *ev);
 int ktb_event_enable(struct ktb_nl *nl, __u32 session, __u64 id, bool on);
+/* Several at once, all or none. */
+int ktb_events_detach(struct ktb_nl *nl, __u32 session, const __u64 *ids, int n);
+int ktb_events_enable(struct ktb_nl *nl, __u32 session, const __u64 *ids, int n, bool on);
 int ktb_event_get(struct ktb_nl *nl, __u32 session, __u64 id, struct ktb_event *ev);
 int ktb_event_find(struct ktb_nl *nl, __u32 session, const char *name, struct ktb_event *ev);
 /* Number of attached events in all sessions, or a negative error number. */

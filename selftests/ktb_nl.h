@@ -40,7 +40,7 @@ struct ktb_nl {
 struct ktb_msg {
 	union {
 		struct nlmsghdr h;
-		char b[1024];
+		char b[16384];
 	};
 };
 

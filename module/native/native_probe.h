@@ -285,7 +285,8 @@ static void __init __used __UNIQUE_ID(ktb_native_describe)(void)
 /*
  * Each probe is there twice: in line, for the usual case, and out of line for
  * all others. Neither keeps anything over the call of the other: the usual case
- * saves no register on its way.
+ * saves no register on its way. The other one is jumped to as a rule, and then its
+ * frame tells what a callchain begins with.
  */
 #undef KTB_CLASS
 #define KTB_CLASS(class, proto, args, tstruct, assign)			\
@@ -315,7 +316,8 @@ ktb_trace_slow_##class(void *__data, proto, unsigned long __ip)		\
 		return;							\
 	__hit = ktb_event_begin_slow(__event, __data_size +		\
 				     sizeof(struct trace_event_raw_##class), \
-				     __ip, ktb_clock());		\
+				     __ip, __builtin_frame_address(0),	\
+				     ktb_clock());			\
 	if (__count != 1)						\
 		ktb_event_count(__hit, __count);			\
 	if (!__hit.sample)						\
@@ -330,13 +332,18 @@ ktb_trace_##class(void *__data, proto)					\
 	struct trace_event_data_offsets_##class __maybe_unused __data_offsets; \
 	struct ktb_event *__event = __data;				\
 	struct ktb_hit __hit;						\
+	unsigned int __mode;						\
 	u64 __count = 1;						\
 	int __data_size;						\
 									\
 	ktb_probe_guard();						\
 									\
+	__mode = ktb_event_mode(__event);				\
+	if (unlikely(__mode) && ktb_event_turn_away(__event, __mode))	\
+		return;							\
 	__data_size = trace_event_get_offsets_##class(&__data_offsets, args); \
-	if (!ktb_event_begin(__event, __data_size +			\
+	if (unlikely(__mode) ||						\
+	    !ktb_event_begin(__event, __data_size +			\
 			     sizeof(struct trace_event_raw_##class), &__hit)) { \
 		ktb_trace_slow_##class(__data, args, _RET_IP_);		\
 		return;							\

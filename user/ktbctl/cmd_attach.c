@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -12,7 +13,8 @@
 
 static const char help_attach[] =
 	"usage: ktbctl attach EVENT... [-s SESSION] [-m SIZE] [--overwrite | --count-only]\n"
-	"                     [-c N] [-g] [-p PID | -t TID] [-C CPUS] [--json]\n"
+	"                     [-c N] [-g] [-p PID | -t TID] [-C CPUS] [-G CGROUP]\n"
+	"                     [--json]\n"
 	"\n"
 	"Attach events to a session, which is made if it does not exist. It lives on\n"
 	"until 'ktbctl detach' or the module's unloading; 'ktbctl read' shows what is\n"
@@ -117,16 +119,26 @@ static int get_session(struct attach *attach)
 	return check_session(attach);
 }
 
-static void undo(struct attach *attach)
+static void undo_events(struct attach *attach)
 {
 	const struct choice *choice = &attach->choice;
+	uint64_t *ids = calloc(choice->nr + 1, sizeof(*ids));
+	unsigned int nr = 0;
 
-	for (unsigned int i = 0; i < choice->nr && !attach->made; i++)
+	for (unsigned int i = 0; i < choice->nr && ids; i++)
 		if (choice->items[i].attached)
-			ktb_event_detach(attach->conn, attach->session.id,
-					 choice->items[i].event.id, NULL);
+			ids[nr++] = choice->items[i].event.id;
+	if (nr)
+		ktb_events_detach(attach->conn, attach->session.id, ids, nr);
+	free(ids);
+}
+
+static void undo(struct attach *attach)
+{
 	if (attach->made)
 		ktb_session_del(attach->conn, attach->session.id);
+	else
+		undo_events(attach);
 }
 
 /* ^C in the middle would leave half of it: it waits until all is done. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ktbctl.h"
@@ -44,21 +45,47 @@ static void report(struct detach *detach, const struct ktb_event_info *event)
 	print_ledger(detach->width, event->name, path_text(event->path), &event->ledger);
 }
 
+static bool is_among(const uint64_t *ids, unsigned int nr, uint64_t id)
+{
+	while (nr--)
+		if (ids[nr] == id)
+			return true;
+	return false;
+}
+
+/*
+ * All of them with one wait for probes under way, not with one for each. Disabled
+ * before, their ledgers stand still, and are read while they are there.
+ */
+static int detach_ids(struct detach *detach, const uint64_t *ids, unsigned int nr)
+{
+	uint32_t session = detach->selection.session.id;
+	struct ktb_event_info *events;
+	int all = -1;
+
+	if (!ktb_events_set_enabled(detach->conn, session, ids, nr, false))
+		all = ktb_event_list(detach->conn, session, false, &events);
+	if (all < 0)
+		return fail("%s", ktb_conn_error(detach->conn));
+	if (ktb_events_detach(detach->conn, session, ids, nr)) {
+		ktb_event_list_free(events, all);
+		return fail("cannot detach: %s", ktb_conn_error(detach->conn));
+	}
+	for (int i = 0; i < all; i++)
+		if (is_among(ids, nr, events[i].id))
+			report(detach, &events[i]);
+	ktb_event_list_free(events, all);
+	return EXIT_DONE;
+}
+
 static int detach_chosen(struct detach *detach)
 {
-	const struct selection *selection = &detach->selection;
-	struct ktb_event_info last;
+	unsigned int nr;
+	uint64_t *ids = selection_ids(&detach->selection, &nr);
+	int err = ids ? detach_ids(detach, ids, nr) : EXIT_FAILED;
 
-	for (int i = 0; i < selection->nr; i++) {
-		if (!selection->chosen[i])
-			continue;
-		if (ktb_event_detach(detach->conn, selection->session.id, selection->events[i].id,
-				     &last))
-			return fail("cannot detach %s: %s", selection->events[i].name,
-				    ktb_conn_error(detach->conn));
-		report(detach, &last);
-	}
-	return EXIT_DONE;
+	free(ids);
+	return err;
 }
 
 /*

@@ -2,6 +2,7 @@
 /* ktbctl enable, disable: let a session or some of its events write records, or not. */
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ktbctl.h"
@@ -47,15 +48,21 @@ static int set_session(const struct enable *enable)
 static int set_events(const struct enable *enable, struct json_object *names)
 {
 	const struct selection *selection = &enable->selection;
+	unsigned int nr;
+	uint64_t *ids = selection_ids(selection, &nr);
+	int err;
 
+	if (!ids)
+		return EXIT_FAILED;
+	err = ktb_events_set_enabled(enable->conn, selection->session.id, ids, nr, enable->on);
+	free(ids);
+	if (err)
+		return fail("%s", ktb_conn_error(enable->conn));
 	for (int i = 0; i < selection->nr; i++) {
 		const struct ktb_event_info *event = &selection->events[i];
 
 		if (!selection->chosen[i])
 			continue;
-		if (ktb_event_set_enabled(enable->conn, selection->session.id, event->id,
-					  enable->on))
-			return fail("%s: %s", event->name, ktb_conn_error(enable->conn));
 		if (enable->context->json)
 			json_object_array_add(names, json_text(event->name, strlen(event->name)));
 		else

@@ -295,8 +295,9 @@ static int check_session_options(const struct context *context, struct recorder 
 		return fail_usage(context, "-m is for -e: the session has its rings");
 	if (tracing->period)
 		return fail_usage(context, "-c is for -e: the session has its events");
-	if (tracing->max_stack || tracing->pids.nr || tracing->tids.nr || tracing->max_events)
-		return fail_usage(context, "-g, -p, -t and --max-events are for -e");
+	if (tracing->max_stack || tracing->pids.nr || tracing->tids.nr || tracing->max_events ||
+	    tracing->cgroup)
+		return fail_usage(context, "-g, -G, -p, -t and --max-events are for -e");
 	if (!tracing->cpus)
 		return EXIT_DONE;
 	if (parse_number(tracing->cpus, INT_MAX, &cpu))

@@ -28,11 +28,14 @@ enum {
 };
 
 static const char help_stat[] =
-	"usage: ktbctl stat -e EVENT... [-a | -p PID | -t TID] [-C CPUS] [-I MS] [--hist]\n"
+	"usage: ktbctl stat -e EVENT... [-a | -p PID | -t TID] [-C CPUS] [-G CGROUP] [-I MS]
+"
+	"                   [--hist] [--json] [-- COMMAND [ARGUMENT...]]
+"
 	"                   [--json] [-- COMMAND [ARGUMENT...]]\n"
 	"\n"
 	"Count events while COMMAND runs, or until ^C: those of COMMAND and of what it\n"
-	"starts, or with -a or -C, or without COMMAND, those of the whole system.\n"
+	"starts, or with -a, -C or -G, or without COMMAND, those of the whole system.\n"
 	"\n"
 	"  -e, --event EVENT 'system:event', a pattern such as 'sched:*' (quote it), or a\n"
 	"                    counter such as 'page-faults' or 'cycles:u'; several as\n"
@@ -44,6 +47,8 @@ static const char help_stat[] =
 	"      --no-inherit  not of threads and children made later\n"
 	"  -C, --cpu CPUS    only on these CPUs, such as 0-3,8; of all processes there,\n"
 	"                    unless -p or -t are given\n"
+	"  -G, --cgroup PATH tracepoints of tasks in this control group or below it, COMMAND\n"
+	"                    or not\n"
 	"  -a, --all-cpus    of all processes on all CPUs, COMMAND or not\n"
 	"      --hist        of fgraph: events, how long the calls took: a histogram each\n"
 	"      --json        print JSON, with -I a line for each interval\n"
@@ -135,10 +140,12 @@ static bool is_time(const struct ktb_perf_event *event)
 		event->attr.config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-/* As in perf, -C is for all processes. */
+/* As in perf, -C and -G are for all processes. */
 static pid_t only_command(const struct stat *stat)
 {
-	return stat->tracing.all || stat->tracing.cpus ? 0 : stat->workload.pid;
+	const struct tracing *tracing = &stat->tracing;
+
+	return tracing->all || tracing->cpus || tracing->cgroup ? 0 : stat->workload.pid;
 }
 
 /* Of the session's events: those that are left are what it attaches. */
@@ -155,6 +162,9 @@ static int open_counters(struct stat *stat, unsigned int *left)
 		struct counted *counted = &stat->all[i];
 
 		counted->name = item->name;
+		if (item->counter && !item->excluded && stat->tracing.cgroup)
+			return fail("%s: counters of a control group are for perf stat -G",
+				    item->name);
 		if (item->counter && !item->excluded) {
 			err = stat_counter_open(&counted->counter, item->counter, &stat->tracing,
 						only_command(stat));
@@ -561,6 +571,7 @@ static int parse_options(struct stat *stat, int argc, char **argv)
 		{ "event", required_argument, NULL, 'e' },
 		{ "interval", required_argument, NULL, 'I' },
 		{ "all-cpus", no_argument, NULL, 'a' },
+		{ "cgroup", required_argument, NULL, 'G' },
 		{ "cpu", required_argument, NULL, 'C' },
 		{ "pid", required_argument, NULL, 'p' },
 		{ "tid", required_argument, NULL, 't' },
@@ -573,7 +584,7 @@ static int parse_options(struct stat *stat, int argc, char **argv)
 	int c;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:e:I:aC:p:t:v", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:e:I:aC:G:p:t:v", known, NULL)) != -1) {
 		if (c == '?' || c == ':')
 			return fail_option(stat->context, c, argv);
 		if (c == 'e' && add_event(stat, optarg))

@@ -73,6 +73,14 @@ static void print_targets(const char *what, const uint32_t *ids, unsigned int nr
 	puts(inherit ? " and what it makes" : "");
 }
 
+static void print_cgroup(const char *cgroup)
+{
+	char clean[KTRACE_BRIDGE_CGROUP_LEN + 1];
+
+	printf("    only in control group %s\n",
+	       clean_text(cgroup, strlen(cgroup), clean, sizeof(clean)));
+}
+
 /* What is not as usual. */
 static void print_options(const struct ktb_event_info *event)
 {
@@ -84,6 +92,8 @@ static void print_options(const struct ktb_event_info *event)
 	print_targets("thread", event->tids, event->nr_tids, event->inherit);
 	if (event->cpus)
 		printf("    only on CPU %s\n", event->cpus);
+	if (event->cgroup)
+		print_cgroup(event->cgroup);
 }
 
 static void print_event(const struct ktb_event_info *event, int width)
@@ -172,6 +182,9 @@ static void add_limits(struct json_object *object, const struct ktb_event_info *
 		add_bool(object, "inherit", event->inherit);
 	if (event->cpus)
 		json_object_object_add(object, "cpus", json_text(event->cpus, strlen(event->cpus)));
+	if (event->cgroup)
+		json_object_object_add(object, "cgroup",
+				       json_text(event->cgroup, strlen(event->cgroup)));
 }
 
 static struct json_object *json_events(const struct ktb_event_info *events, int nr)

@@ -142,6 +142,7 @@ struct selection {
 	bool *chosen; /* which of them are meant */
 };
 
+uint64_t *selection_ids(const struct selection *selection, unsigned int *nr);
 int selection_make(struct selection *selection, struct ktb_conn *conn, const char *session,
 		   char **patterns);
 void selection_free(struct selection *selection);

@@ -51,6 +51,20 @@ int selection_make(struct selection *selection, struct ktb_conn *conn, const cha
 	return err;
 }
 
+/* The sample ids of what is chosen, to be freed; NULL when out of memory, which is told. */
+uint64_t *selection_ids(const struct selection *selection, unsigned int *nr)
+{
+	uint64_t *ids = calloc(selection->nr + 1, sizeof(*ids));
+
+	*nr = 0;
+	if (!ids)
+		fail("out of memory");
+	for (int i = 0; i < selection->nr && ids; i++)
+		if (selection->chosen[i])
+			ids[(*nr)++] = selection->events[i].id;
+	return ids;
+}
+
 void selection_free(struct selection *selection)
 {
 	if (selection->nr > 0)

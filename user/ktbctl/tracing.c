@@ -72,6 +72,19 @@ static const char *parse_period(const char *text, uint64_t *period)
 	return wrong || *period ? wrong : "must be at least 1";
 }
 
+/* As perf takes it, from the root of the hierarchy, or as the shell completes it. */
+static const char *parse_cgroup(const char *text, const char **cgroup)
+{
+	static const char mount[] = "/sys/fs/cgroup/";
+
+	*cgroup = strncmp(text, mount, strlen(mount)) ? text : text + strlen(mount) - 1;
+	if (!*text)
+		return "must be a path, such as system.slice/cron.service";
+	if (strlen(text) > KTRACE_BRIDGE_CGROUP_LEN)
+		return "is too long";
+	return NULL;
+}
+
 /* ---- options ---- */
 
 /* Take in an option. Returns NULL, or what is wrong with its value. */
@@ -92,6 +105,8 @@ const char *tracing_set(struct tracing *tracing, int c, const char *text)
 		if (!tracing->max_stack)
 			tracing->max_stack = DEFAULT_MAX_STACK;
 		return NULL;
+	case 'G':
+		return parse_cgroup(text, &tracing->cgroup);
 	case 'p':
 		return parse_ids(text, &tracing->pids);
 	case 't':
@@ -139,6 +154,7 @@ void tracing_event_options(const struct tracing *tracing, struct ktb_event_optio
 		.nr_tids = tracing->tids.nr,
 		.inherit = target && !tracing->no_inherit,
 		.cpus = tracing->cpus,
+		.cgroup = tracing->cgroup,
 	};
 }
 

@@ -19,12 +19,13 @@ enum {
 	OPTION_OWN, /* the first one that is a command's own */
 };
 
-#define TRACING_LETTERS "ac:C:F:gp:t:v"
+#define TRACING_LETTERS "ac:C:F:gG:p:t:v"
 /* clang-format off */
 #define TRACING_OPTIONS							\
 	{ "all-cpus", no_argument, NULL, 'a' },				\
 	{ "count", required_argument, NULL, 'c' },			\
 	{ "cpu", required_argument, NULL, 'C' },			\
+	{ "cgroup", required_argument, NULL, 'G' },			\
 	{ "freq", required_argument, NULL, 'F' },			\
 	{ "pid", required_argument, NULL, 'p' },			\
 	{ "tid", required_argument, NULL, 't' },			\
@@ -45,6 +46,7 @@ enum {
 	"  -t, --tid TID     only hits of thread TID, several with commas between\n"        \
 	"      --no-inherit  with -p and -t: not of threads and children made later\n"      \
 	"  -C, --cpu CPUS    only hits on these CPUs, such as 0-3,8\n"                      \
+	"  -G, --cgroup PATH only hits of tasks in this control group or below it\n"        \
 	"  -a, --all-cpus    hits of all processes on all CPUs, as without -p, -t, -C\n"    \
 	"      --max-events N\n"                                                            \
 	"                    attach at most N events, of patterns the first ones (1024)\n"  \
@@ -64,6 +66,7 @@ struct tracing {
 	bool no_inherit;
 	bool all;
 	const char *cpus; /* NULL: all */
+	const char *cgroup; /* NULL: all */
 	unsigned int max_events;
 	bool verbose;
 };

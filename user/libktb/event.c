@@ -84,11 +84,11 @@ static int parse_target(const struct nlattr *attr, uint32_t **all, unsigned int 
 	return 0;
 }
 
-static int parse_cpus(const struct nlattr *attr, struct ktb_event_info *event)
+static int parse_text(const struct nlattr *attr, char **text)
 {
-	free(event->cpus);
-	event->cpus = strndup(nla_data(attr), nla_len(attr));
-	return event->cpus ? 0 : -ENOMEM;
+	free(*text);
+	*text = strndup(nla_data(attr), nla_len(attr));
+	return *text ? 0 : -ENOMEM;
 }
 
 /* The kernel's may be longer or shorter than ours. */
@@ -134,7 +134,9 @@ static int parse_attr(struct nlattr *attr, struct ktb_event_info *event)
 		event->inherit = true;
 		break;
 	case KTB_A_EVENT_CPUS:
-		return parse_cpus(attr, event);
+		return parse_text(attr, &event->cpus);
+	case KTB_A_EVENT_CGROUP:
+		return parse_text(attr, &event->cgroup);
 	case KTB_A_EVENT_PERF_ATTR:
 		parse_perf_attr(attr, event);
 		break;
@@ -180,6 +182,7 @@ void ktb_event_info_copy(struct ktb_event_info *to, const struct ktb_event_info 
 	to->pids = NULL;
 	to->tids = NULL;
 	to->cpus = NULL;
+	to->cgroup = NULL;
 	to->cpu_ledgers = NULL;
 	to->nr_pids = 0;
 	to->nr_tids = 0;
@@ -191,21 +194,27 @@ static void event_info_free(struct ktb_event_info *event)
 	free(event->pids);
 	free(event->tids);
 	free(event->cpus);
+	free(event->cgroup);
 	free(event->cpu_ledgers);
 }
 
-/* Many names are more than a message has room for by itself. */
+/* Room for @len bytes more than a message has by itself. */
+static int expand(struct nl_msg *msg, size_t len)
+{
+	int err = nlmsg_expand(msg, nlmsg_hdr(msg)->nlmsg_len + ROOM + len);
+
+	/* It never shrinks. */
+	return err == -NLE_INVAL ? 0 : err;
+}
+
 static int put_functions(struct nl_msg *msg, const struct ktb_event_options *options)
 {
-	size_t len = nlmsg_hdr(msg)->nlmsg_len + ROOM;
+	size_t len = 0;
 	int err;
 
 	for (unsigned int i = 0; i < options->nr_functions; i++)
 		len += nla_total_size(strlen(options->functions[i]) + 1);
-	/* It never shrinks. */
-	err = options->nr_functions ? nlmsg_expand(msg, len) : 0;
-	if (err == -NLE_INVAL)
-		err = 0;
+	err = len ? expand(msg, len) : 0;
 	for (unsigned int i = 0; i < options->nr_functions && !err; i++)
 		err = nla_put_string(msg, KTB_A_EVENT_FUNCTION, options->functions[i]);
 	if (options->graph && !err)
@@ -228,6 +237,8 @@ static int put_options(struct nl_msg *msg, const struct ktb_event_options *optio
 		err = err ?: nla_put_flag(msg, KTB_A_EVENT_INHERIT);
 	if (options->cpus)
 		err = err ?: nla_put_string(msg, KTB_A_EVENT_CPUS, options->cpus);
+	if (options->cgroup)
+		err = err ?: nla_put_string(msg, KTB_A_EVENT_CGROUP, options->cgroup);
 	if (options->attr)
 		err = err   ?:
 			      nla_put(msg, KTB_A_EVENT_PERF_ATTR, options->attr->size,
@@ -288,17 +299,51 @@ int ktb_event_detach(struct ktb_conn *conn, uint32_t session, uint64_t event,
 	return err;
 }
 
-int ktb_event_set_enabled(struct ktb_conn *conn, uint32_t session, uint64_t event, bool enabled)
+/* Begin a request about several events. */
+static int request_new(struct ktb_conn *conn, int cmd, uint32_t session, const uint64_t *events,
+		       unsigned int nr, struct nl_msg **request)
 {
 	struct nl_msg *msg;
-	int err = ktb_request_new(conn, KTB_CMD_EVENT_SET, 0, &msg);
+	int err = ktb_request_new(conn, cmd, 0, &msg);
 
 	if (err)
 		return err;
-	nla_put_u32(msg, KTB_A_EVENT_SESSION_ID, session);
-	nla_put_u64(msg, KTB_A_EVENT_ID, event);
+	err = expand(msg, (size_t)nr * nla_total_size(sizeof(*events))) ?:
+		      nla_put_u32(msg, KTB_A_EVENT_SESSION_ID, session);
+	for (unsigned int i = 0; i < nr && !err; i++)
+		err = nla_put_u64(msg, KTB_A_EVENT_ID, events[i]);
+	if (err) {
+		nlmsg_free(msg);
+		return ktb_conn_fail(conn, -ENOMEM, "out of memory");
+	}
+	*request = msg;
+	return 0;
+}
+
+int ktb_events_detach(struct ktb_conn *conn, uint32_t session, const uint64_t *events,
+		      unsigned int nr)
+{
+	struct nl_msg *msg;
+	int err = request_new(conn, KTB_CMD_EVENT_DETACH, session, events, nr, &msg);
+
+	return err ? err : ktb_request_send(conn, msg, NULL);
+}
+
+int ktb_events_set_enabled(struct ktb_conn *conn, uint32_t session, const uint64_t *events,
+			   unsigned int nr, bool enabled)
+{
+	struct nl_msg *msg;
+	int err = request_new(conn, KTB_CMD_EVENT_SET, session, events, nr, &msg);
+
+	if (err)
+		return err;
 	nla_put_u8(msg, KTB_A_EVENT_ENABLED, enabled);
 	return ktb_request_send(conn, msg, NULL);
+}
+
+int ktb_event_set_enabled(struct ktb_conn *conn, uint32_t session, uint64_t event, bool enabled)
+{
+	return ktb_events_set_enabled(conn, session, &event, 1, enabled);
 }
 
 /* Events may come and go while they are dumped: ask again then. */

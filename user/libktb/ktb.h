@@ -301,6 +301,8 @@ struct ktb_ledger {
  * @nr_tids: entries in @tids, 0 for no such limit
  * @inherit: with @pids or @tids, take in threads and children they make later
  * @cpus: only hits on these CPUs, such as "0-3,8"; NULL for all
+ * @cgroup: only hits of tasks in this control group or below it, a path in the
+ *	version 2 hierarchy; NULL for all
  * @attr: the perf event that fires, the event's name then being only a name;
  *	NULL for the tracepoint of that name
  * @functions: calls of these functions of the kernel, globs or with @graph plain
@@ -319,6 +321,7 @@ struct ktb_event_options {
 	unsigned int nr_tids;
 	bool inherit;
 	const char *cpus;
+	const char *cgroup;
 	const struct perf_event_attr *attr;
 	char *const *functions;
 	unsigned int nr_functions;
@@ -341,6 +344,7 @@ struct ktb_event_options {
  * @tids: the threads it is limited to
  * @inherit: whether threads and children made later are taken in
  * @cpus: the CPUs it is limited to, such as "0-3,8"; NULL for none
+ * @cgroup: the control group it is limited to; NULL for none
  * @attr: the perf event that fires; its size is 0 for a tracepoint
  * @ledger: sum over all CPUs
  * @nr_cpu_ledgers: entries in @cpu_ledgers
@@ -360,6 +364,7 @@ struct ktb_event_info {
 	uint32_t *tids;
 	bool inherit;
 	char *cpus;
+	char *cgroup;
 	struct perf_event_attr attr;
 	struct ktb_ledger ledger;
 	unsigned int nr_cpu_ledgers;
@@ -379,7 +384,7 @@ struct ktb_event_info {
  * * -ENOENT: no such session or event
  * * -EEXIST: the event is attached to the session
  * * -EINVAL: a bad name or option, or CPUs that cannot be
- * * -ESRCH: a process or thread is gone
+ * * -ESRCH: a process, thread or control group is not there
  * * -E2BIG: more processes, threads or CPUs than a request has room for
  * * -ENOSPC: the session has as many events as it can have
  * * -EOPNOTSUPP: the event cannot be attached
@@ -403,6 +408,43 @@ int ktb_event_attach(struct ktb_conn *conn, uint32_t session, const char *name,
  */
 int ktb_event_detach(struct ktb_conn *conn, uint32_t session, uint64_t event,
 		     struct ktb_event_info *last);
+
+/**
+ * ktb_events_detach() - detach several events, all or none
+ * @conn: the connection
+ * @session: number of the session
+ * @events: sample ids of the events
+ * @nr: entries in @events
+ *
+ * Waits for all of their probes at once, so that a thousand take little longer
+ * than one. Nothing is told of their last ledgers: ktb_events_set_enabled() and
+ * ktb_event_list() before tell them.
+ *
+ * Return: 0, or
+ * * -ENOENT: no such session, or it lacks one of the events
+ * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
+ * * -ENOMEM: out of memory
+ */
+int ktb_events_detach(struct ktb_conn *conn, uint32_t session, const uint64_t *events,
+		      unsigned int nr);
+
+/**
+ * ktb_events_set_enabled() - let several events write records, or not
+ * @conn: the connection
+ * @session: number of the session
+ * @events: sample ids of the events
+ * @nr: entries in @events
+ * @enabled: whether they shall
+ *
+ * Once disabled, their ledgers stand still when this returns.
+ *
+ * Return: 0, or
+ * * -ENOENT: no such session, or it lacks one of the events
+ * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
+ * * -ENOMEM: out of memory
+ */
+int ktb_events_set_enabled(struct ktb_conn *conn, uint32_t session, const uint64_t *events,
+			   unsigned int nr, bool enabled);
 
 /**
  * ktb_event_set_enabled() - let an event write records, or not

@@ -133,12 +133,11 @@ static void lost(struct ktb_ring *r)
 }
 
 /* No callchain is asked for. */
-const struct ktb_callchain *ktb_callchain_begin(unsigned int max_stack, unsigned long ip,
-						struct pt_regs *regs)
+const struct ktb_callchain *ktb_callchain_begin(unsigned int max_stack,
+						const struct ktb_place *place)
 {
 	(void)max_stack;
-	(void)ip;
-	(void)regs;
+	(void)place;
 	return NULL;
 }
 
