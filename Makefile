@@ -75,7 +75,7 @@ modules_install: modules	## the module, for the kernel of KDIR
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/$(MODULE) $(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
 
 clean:				## remove what was built, keep what was downloaded
-	rm -rf build/module build/module-sparse build/selftest-modules build/bench-modules build/user build/selftests build/selftests-obj build/vm build/log build/check build/bench
+	rm -rf build/module build/module-sparse build/selftest-modules build/bench-modules build/user build/selftests build/selftests-obj build/vm build/log build/check build/bench build/lttng-modules
 
 distclean:			## remove all of build/
 	rm -rf build

@@ -121,6 +121,20 @@ static void take_sched_switch(struct program *p)
 	}
 }
 
+/* A text, of which it takes as much as makes 56 bytes with its length. */
+static void take_console(struct program *p)
+{
+	const int bytes = 52;
+
+	take(p, BPF_W, BPF_REG_6, 8);
+	emit(p, MOV(BPF_REG_1, BPF_REG_7));
+	emit(p, INSN(BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, p->size));
+	emit(p, MOV_IMM(BPF_REG_2, bytes));
+	emit(p, LOAD(BPF_DW, BPF_REG_3, BPF_REG_6, 0));
+	emit(p, CALL(BPF_FUNC_probe_read_kernel));
+	p->size += bytes;
+}
+
 static const struct event {
 	const char *name;
 	void (*take)(struct program *p);
@@ -128,6 +142,7 @@ static const struct event {
 	{ "raw_syscalls:sys_enter", take_sys_enter },
 	{ "power:cpu_frequency", take_cpu_frequency },
 	{ "sched:sched_switch", take_sched_switch },
+	{ "printk:console", take_console },
 };
 
 static void assemble(struct program *p, const struct event *event, int map)

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * loop WHAT [BATCHES]: what one turn of a loop costs, in TSC ticks; under QEMU's
- * instruction counting a tick is one instruction. Prints the median over batches
- * so short that timer interrupts fall out, and the context switches meanwhile.
+ * loop WHAT [BATCHES [TURNS]]: what one turn of a loop costs, in TSC ticks; under
+ * QEMU's instruction counting a tick is one instruction. Prints the median over
+ * batches so short that timer interrupts fall out, and the context switches meanwhile.
  * The loops:
  *
  *	getppid		a system call that does next to nothing
  *	probe56		the probes of raw_syscalls:sys_enter, called in the kernel
  *	probe8		the tracepoint power:cpu_frequency, hit in the kernel
+ *	text		the probes of printk:console, called in the kernel
  *	switch		two threads that hand each other a byte: one context switch
  *
- * probe56 and probe8, named for the bytes of payload, need ktb_loop.ko.
+ * probe56 and probe8, named for the bytes of payload, and text need ktb_loop.ko.
  */
 #include <err.h>
 #include <fcntl.h>
@@ -91,6 +92,7 @@ static const struct loop {
 	{ "getppid", NULL, getppid_turns, 1000 },
 	{ "probe56", open_fire, fire_turns, 1000 },
 	{ "probe8", open_fire, fire_turns, 1000 },
+	{ "text", open_fire, fire_turns, 100 },
 	{ "switch", open_switch, switch_turns, 100 },
 };
 
@@ -102,24 +104,24 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void run(const struct loop *loop, int batches)
+static void run(const struct loop *loop, int batches, int turns)
 {
 	unsigned long long ticks[MAX_BATCHES];
 	struct rusage before, after;
 
 	if (loop->open)
 		loop->open(loop->name);
-	loop->turns(loop->batch);
+	loop->turns(turns);
 	getrusage(RUSAGE_SELF, &before);
 	for (int i = 0; i < batches; i++) {
 		unsigned long long start = __rdtsc();
 
-		loop->turns(loop->batch);
+		loop->turns(turns);
 		ticks[i] = __rdtsc() - start;
 	}
 	getrusage(RUSAGE_SELF, &after);
 	qsort(ticks, batches, sizeof(*ticks), compare);
-	printf("%.1f %ld\n", (double)ticks[batches / 2] / loop->batch,
+	printf("%.1f %ld\n", (double)ticks[batches / 2] / turns,
 	       after.ru_nvcsw + after.ru_nivcsw - before.ru_nvcsw - before.ru_nivcsw);
 }
 
@@ -131,9 +133,9 @@ int main(int argc, char **argv)
 		if (argc < 2 || strcmp(argv[1], loops[i].name) || batches < 1 ||
 		    batches > MAX_BATCHES)
 			continue;
-		run(&loops[i], batches);
+		run(&loops[i], batches, argc > 3 ? atoi(argv[3]) : loops[i].batch);
 		return 0;
 	}
-	fprintf(stderr, "usage: loop getppid|probe56|probe8|switch [BATCHES]\n");
+	fprintf(stderr, "usage: loop getppid|probe56|probe8|text|switch [BATCHES [TURNS]]\n");
 	return 2;
 }
