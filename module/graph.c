@@ -145,7 +145,7 @@ static noinline notrace void ktb_graph_slow(struct ktb_event *event,
 		return;
 	/* The callchain begins where the call comes back to. */
 	hit = ktb_event_begin_slow(event, sizeof(struct ktb_graph_entry), ret.ip,
-				   ktb_clock());
+				   NULL, ktb_clock());
 	if (hit.sample)
 		ktb_graph_fill(hit, call, ret);
 }
