@@ -28,11 +28,8 @@ enum {
 };
 
 static const char help_stat[] =
-	"usage: ktbctl stat -e EVENT... [-a | -p PID | -t TID] [-C CPUS] [-G CGROUP] [-I MS]
-"
-	"                   [--hist] [--json] [-- COMMAND [ARGUMENT...]]
-"
-	"                   [--json] [-- COMMAND [ARGUMENT...]]\n"
+	"usage: ktbctl stat -e EVENT... [-a | -p PID | -t TID] [-C CPUS] [-G CGROUP] [-I MS]\n"
+	"                   [--hist] [--json] [-- COMMAND [ARGUMENT...]]\n"
 	"\n"
 	"Count events while COMMAND runs, or until ^C: those of COMMAND and of what it\n"
 	"starts, or with -a, -C or -G, or without COMMAND, those of the whole system.\n"
