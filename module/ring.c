@@ -28,6 +28,7 @@
  */
 
 #include <linux/gfp.h>
+#include <linux/kcsan-checks.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/time.h>
@@ -183,8 +184,10 @@ void ktb_ring_lose(struct ktb_ring *ring)
 	local_inc(&ring->lost);
 	WRITE_ONCE(ring->limit, 0);
 	ktb_ring_show_lost(ring);
-	if ((!READ_ONCE(ring->loss_told) || READ_ONCE(ring->waiting)) &&
-	    !READ_ONCE(ring->quiet))
+	if (READ_ONCE(ring->quiet))
+		return;
+	/* Inside of a record that is being written, its commit wakes the reader. */
+	if (!READ_ONCE(ring->loss_told) || (READ_ONCE(ring->waiting) && !ktb_ring_busy(ring)))
 		irq_work_queue(&ring->work);
 }
 
@@ -402,14 +405,17 @@ ssize_t ktb_ring_read(struct ktb_ring *ring, char __user *buf, size_t len)
 		goto out;
 	}
 
+	/*
+	 * A position that somebody made up may lead to where records are being written.
+	 * What is read there is of no use, but of this ring: no race to be told of.
+	 */
+	kcsan_disable_current();
 	fit = ktb_ring_fit(ring, tail, head, len);
-	if (fit <= 0)
-		goto out;
-	if (copy_to_user(buf, ring->data + (tail & ring->mask), fit)) {
+	if (fit > 0 && copy_to_user(buf, ring->data + (tail & ring->mask), fit))
 		fit = -EFAULT;
-		goto out;
-	}
-	smp_store_release(&ring->page->data_tail, tail + fit); /* D */
+	kcsan_enable_current();
+	if (fit > 0)
+		smp_store_release(&ring->page->data_tail, tail + fit); /* D */
 out:
 	mutex_unlock(&ring->read_lock);
 	return fit;

@@ -219,27 +219,24 @@ static __always_inline void ktb_ring_publish_outermost(struct ktb_ring *ring, u8
 	}
 }
 
-/* The same, if this is the outermost writer. */
-static __always_inline void ktb_ring_publish(struct ktb_ring *ring, u8 context)
-{
-	if (unlikely(ktb_ring_busy(ring) != context))
-		WRITE_ONCE(ring->busy, ktb_ring_busy(ring) & ~context);
-	else
-		ktb_ring_publish_outermost(ring, context);
-}
-
 /**
  * ktb_ring_commit - the record is complete
  * @ring: the ring it was reserved from
  * @context: as given to ktb_ring_reserve()
  *
- * The outermost writer publishes what it and all that nested in it wrote. A
- * sleeping reader is woken by irq_work, so that this may run under any lock.
+ * The outermost writer publishes what it and all that nested in it wrote, and has a
+ * sleeping reader woken: by irq_work, so that this may run under any lock. What nests
+ * does neither. It has nothing to tell of yet, and where the end of an irq_work is a
+ * hit that asks for another one, the outermost would never run again.
  * Counterpart of perf_output_end().
  */
 static __always_inline void ktb_ring_commit(struct ktb_ring *ring, u8 context)
 {
-	ktb_ring_publish(ring, context);
+	if (unlikely(ktb_ring_busy(ring) != context)) {
+		WRITE_ONCE(ring->busy, ktb_ring_busy(ring) & ~context);
+		return;
+	}
+	ktb_ring_publish_outermost(ring, context);
 	/* A reader may set it at any time; ring.c says why that is enough. */
 	if (unlikely(data_race(ring->waiting)))
 		ktb_ring_notify(ring);

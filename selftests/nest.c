@@ -7,9 +7,9 @@
 #include "ktb_test.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 
-#define KCSAN		"/sys/kernel/debug/kcsan"
 #define MODULE_FILE	"/ktb/modules/ktb_test_nest.ko"
 #define RUN_FILE	"/sys/module/ktb_test_nest/parameters/run"
 #define EVENT		"power:power_domain_target"
@@ -266,7 +266,7 @@ static const char * const short_runs[] = {
 static size_t runs_here(void)
 {
 	static const char * const slow[] = {
-		"/proc/lockdep", KCSAN, "/sys/kernel/realtime",
+		KTB_LOCKDEP, KTB_KCSAN, "/sys/kernel/realtime",
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(slow); i++)
@@ -387,7 +387,7 @@ static void every_instruction(struct __test_metadata *_metadata, FIXTURE_DATA(ne
 /* KCSAN waits inside of the probe, and it is there that the traps would go. */
 #define REQUIRE_STEPS() \
 	do { \
-		if (!access(KCSAN, F_OK)) \
+		if (!access(KTB_KCSAN, F_OK)) \
 			SKIP(return, "KCSAN is in every instruction's way"); \
 	} while (0)
 
@@ -411,6 +411,41 @@ TEST_F_TIMEOUT(nest, every_instruction_after_a_loss, 90)
 	REQUIRE_STEPS();
 	every_instruction(_metadata, self, "burst 40", true, 7);
 	EXPECT_LT(0, self->walk.lost_records);
+}
+
+/*
+ * A reader sleeps while an interrupt comes within a record, and the end of the
+ * interrupt that would wake it is a hit too: one that must not ask for another.
+ */
+TEST_F_TIMEOUT(nest, the_outermost_wakes, 60)
+{
+	struct pollfd reader = { .events = POLLIN };
+	struct ktb_event end_of_work;
+	__u64 fired[CONTEXTS];
+	int at = 0, traps;
+	char what[32];
+
+	REQUIRE_STEPS();
+	ASSERT_EQ(0, ktb_pin(self->w.cpu));
+	begin(_metadata, self, ROOM);
+	ASSERT_EQ(0, ktb_event_attach(&self->nl, self->s.id, "irq_vectors:irq_work_exit", 0,
+				      &end_of_work))
+		TH_LOG("%s", self->nl.text);
+	reader.fd = self->fd;
+	do {
+		ASSERT_LE(0, poll(&reader, 1, 0));
+		snprintf(what, sizeof(what), "step 1 %d", at);
+		ASSERT_EQ(0, write_run(what));
+		ASSERT_EQ(0, read_fired(fired, &traps));
+		at += traps / STEPS_LEAST + 1;
+	} while (at < traps);
+	ASSERT_EQ(0, ktb_event_get(&self->nl, self->s.id, end_of_work.id, &end_of_work));
+	EXPECT_LEDGER(&end_of_work.sum);
+	EXPECT_LE(STEPS_LEAST / 2, end_of_work.sum.written);
+	ASSERT_EQ(0, ktb_event_get(&self->nl, self->s.id, self->e.id, &self->e));
+	EXPECT_LEDGER(&self->e.sum);
+	EXPECT_EQ(fired[TASK] + fired[SOFTIRQ] + fired[HARDIRQ] + fired[NMI], self->e.sum.hits);
+	end(_metadata, self);
 }
 
 TEST_HARNESS_MAIN

@@ -199,6 +199,8 @@ struct vm_area_struct { unsigned long vm_flags; };
 #define vma_pages(vma)		((void)(vma), 0UL)
 #define vm_flags_clear(vma, flags) ((vma)->vm_flags &= ~(flags))
 #define remap_vmalloc_range(vma, base, pgoff) 0
+#define kcsan_disable_current() do { } while (0)
+#define kcsan_enable_current() do { } while (0)
 #define copy_to_user(to, from, n) (memcpy(to, from, n), 0)
 
 static inline void *aligned_alloc_zeroed(size_t size)
