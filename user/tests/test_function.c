@@ -53,12 +53,13 @@ static void test_lookup(void)
 	if (!mkdtemp(dir))
 		return;
 	fake_tracefs(dir);
-	fake_file(dir, "available_filter_functions",
-		  "do_exit\ndo_fork\ndo_mmap [ext4]\nirq_work_queue\nirq_work_run\nvfs_read\n");
+	fake_file(
+		dir, "available_filter_functions",
+		"copy_from_user_nofault\ncopy_page\ndo_exit\ndo_fork\ndo_mmap [ext4]\nvfs_read\n");
 	graph_is("fgraph:vfs_* do_mmap", "do_mmap", "vfs_read", 2);
 	graph_is("fgraph:do_*:mod:ext4", "do_mmap", "do_mmap", 1);
 	graph_is("function:*:mod:ext4 vfs_read", "do_mmap", "vfs_read", 2);
-	graph_is("fgraph:* !do_* !vfs_*", "irq_work_run", "irq_work_run", 1);
+	graph_is("fgraph:* !do_* !vfs_*", "copy_page", "copy_page", 1);
 	graph_is("fgraph:do_*", "do_fork", "do_mmap", 2);
 	graph_is("fgraph:do_* do_exit", "do_exit", "do_mmap", 3);
 	wrong("fgraph:do_exi?", -EINVAL, "no such function that can be traced");
