@@ -13,7 +13,7 @@ dir=$(mktemp -d /tmp/function.XXXXXX) || exit 1
 here=$PWD
 
 trap 'cd /; ktbctl detach >/dev/null 2>&1; rm -rf "$dir"' EXIT
-begin_tests 21
+begin_tests 22
 
 work='dd if=/dev/zero of=/dev/null bs=1 count=50'
 
@@ -54,7 +54,9 @@ check_perf "of the caller" done_ '[ "$(grep -c "ksys_read" "$out")" -ge 100 ]'
 run ktbctl attach 'fgraph:vfs_*:mod:no_such_module'
 check "no function of such a module" failed 'complains "no such function"' nothing_left
 run ktbctl attach 'function:no_such_function'
-check "no such function" failed 'complains "no function of this name"' nothing_left
+check "no such function" failed 'complains "no function .no_such_function. can be traced"' nothing_left
+run ktbctl attach 'fgraph:vfs_read vfs_raed'
+check "nor of that" failed 'complains "no function .vfs_raed. can be traced"' nothing_left
 run ktbctl attach 'fgraph:*'
 check "too many returns" failed 'complains 1024' nothing_left
 run ktbctl attach 'fgraph:do_exit'
