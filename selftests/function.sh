@@ -30,7 +30,7 @@ check "inside of what calls it" '[ "$(grep -c -e "-$pid .*fgraph:.*:            
 ktbctl detach >/dev/null
 run ktbctl stat --json -e 'function:vfs_read' -e 'fgraph:vfs_read' -- $work
 check "they are counted" done_ '[ "$(tr -d " \n\t" <"$out" | grep -o "\"count\":5[0-9]" | wc -l)" -eq 2 ]'
-run ktbctl stat --hist -e 'fgraph:vfs_read' -e function:vfs_read -- $work
+run ktbctl stat --hist -e 'fgraph:vfs_read' -- $work
 check "how long they take" done_ 'says "5[0-9]  fgraph:vfs_read"' 'says "[0-9] to [0-9]* ns, [0-9]* on average"' \
 	'[ "$(sed -n "s/^\[.*) *\([0-9]*\) |@* *|$/\1/p" "$out" | awk "{ n += \$1 } END { print n }")" -ge 50 ]'
 run ktbctl stat --hist --json -e 'fgraph:vfs_read' -e 'fgraph:ksys_read' -e 'sched:sched_process_exec' -- $work
