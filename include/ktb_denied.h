@@ -23,7 +23,6 @@
 #define KTB_RECORDS_HITS(X)		\
 	X(__unwind_start)		\
 	X(copy_from_user_nofault)	\
-	X(irq_work_queue)		\
 	X(unwind_get_return_address)	\
 	X(unwind_next_frame)
 

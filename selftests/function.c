@@ -269,7 +269,7 @@ TEST_F(function, refusals)
 	static const char *const unknown[] = { "there_is_no_such_function", NULL };
 	static const char *const ours[] = { "ktb_event_submit", NULL };
 	static const char *const exits[] = { "vfs_read", "do_exit", NULL };
-	static const char *const works[] = { "vfs_*", "irq_work_queue", NULL };
+	static const char *const works[] = { "vfs_*", "copy_from_user_nofault", NULL };
 
 	struct ktb_msg m;
 
@@ -285,9 +285,9 @@ TEST_F(function, refusals)
 	EXPECT_REFUSED(&self->nl, EINVAL, "function:", attach(self, false, 0, ours));
 	EXPECT_GT(0, attach(self, true, 0, ours));
 	EXPECT_REFUSED(&self->nl, EINVAL, "do_exit never returns", attach(self, true, 0, exits));
-	EXPECT_REFUSED(&self->nl, EINVAL, "irq_work_queue is called while",
+	EXPECT_REFUSED(&self->nl, EINVAL, "copy_from_user_nofault is called while",
 		       attach(self, true, 0, works));
-	EXPECT_REFUSED(&self->nl, EINVAL, "irq_work_queue is called while",
+	EXPECT_REFUSED(&self->nl, EINVAL, "copy_from_user_nofault is called while",
 		       attach(self, false, 0, works));
 	EXPECT_EQ(0, ktb_event_count(&self->nl));
 }

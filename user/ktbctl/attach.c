@@ -46,10 +46,10 @@ static char *reason_of(const char *text, const char *name)
 	return reason;
 }
 
-static int attach_item(struct ktb_conn *conn, const struct ktb_session_info *session,
-		       const struct ktb_event_options *options, struct choice_item *item)
+/* What came of it, @err. */
+static int attached_item(struct ktb_conn *conn, const struct ktb_session_info *session, int err,
+			 struct choice_item *item)
 {
-	int err = ktb_event_attach(conn, session->id, item->name, options, &item->event);
 	const char *reason = counter_reason(ktb_conn_error(conn));
 
 	if (!err) {
@@ -66,15 +66,30 @@ static int attach_item(struct ktb_conn *conn, const struct ktb_session_info *ses
 	return item->reason ? EXIT_DONE : fail("out of memory");
 }
 
+static int attach_item(struct ktb_conn *conn, const struct ktb_session_info *session,
+		       const struct ktb_event_options *options, struct choice_item *item)
+{
+	int err = ktb_event_attach(conn, session->id, item->name, options, &item->event);
+
+	return attached_item(conn, session, err, item);
+}
+
 static int attach_functions(struct ktb_conn *conn, const struct ktb_session_info *session,
 			    const struct ktb_event_options *options, struct choice_item *item)
 {
 	struct ktb_event_options functions = *options;
+	const char *missing;
+	int err;
 
 	functions.functions = item->functions->names;
 	functions.nr_functions = item->functions->nr;
 	functions.graph = item->functions->graph;
-	return attach_item(conn, session, &functions, item);
+	err = ktb_event_attach(conn, session->id, item->name, &functions, &item->event);
+	missing = err == -ENOENT || err == -EINVAL ? ktb_functions_missing(item->functions) : NULL;
+	if (missing)
+		return fail("cannot attach %s: no function '%s' can be traced", item->name,
+			    missing);
+	return attached_item(conn, session, err, item);
 }
 
 /* Of a counter, period and frequency are perf's. */

@@ -20,6 +20,7 @@
 #define ENTRY "function:"
 #define GRAPH "fgraph:"
 #define MODULE ":mod:"
+#define AVAILABLE "available_filter_functions"
 #define MAX_FUNCTIONS 1024 /* the module's, of an event */
 
 struct word {
@@ -32,6 +33,7 @@ struct list {
 	struct word *words;
 	unsigned int nr;
 	bool modules; /* one is named */
+	bool plain; /* nothing but names, none of them to be left out */
 	char *blacklist; /* of kprobes; with it, returns are meant */
 };
 
@@ -85,6 +87,7 @@ static int take_word(const struct wanted *wanted, struct list *list, char *text)
 		return fail(wanted, -ENOMEM, "out of memory");
 	list->words = words;
 	word = &words[list->nr++];
+	list->plain &= !strpbrk(text, "!*?[");
 	word->out = *text == '!';
 	word->glob = text + word->out;
 	word->module = strstr(word->glob, MODULE);
@@ -136,15 +139,17 @@ static bool is_meant(const struct list *list, const char *name, const char *modu
 }
 
 /* Of tracefs's lines "function" or "function [module]" those that are meant. */
-static int expand(const struct wanted *wanted, const struct list *list)
+static int expand(const struct wanted *wanted, struct list *list)
 {
-	char *all = tracefs_instance_file_read(NULL, "available_filter_functions", NULL);
+	char *all = tracefs_instance_file_read(NULL, AVAILABLE, NULL);
 	char *rest = all, *name, *module;
 	const char *last = "";
 	int err = 0;
 
 	if (!all)
-		return fail(wanted, -ENOENT, "tracefs has no available_filter_functions");
+		return fail(wanted, -ENOENT, "tracefs has no " AVAILABLE);
+	if (wanted->functions->graph)
+		list->blacklist = ktb_kprobes_blacklist();
 	while (!err && (name = strsep(&rest, "\n"))) {
 		module = strstr(name, " [");
 		if (module) {
@@ -157,13 +162,22 @@ static int expand(const struct wanted *wanted, const struct list *list)
 		err = add_name(wanted, name);
 		last = name;
 	}
+	free(list->blacklist);
 	free(all);
 	if (!err && !wanted->functions->nr)
 		return fail(wanted, -ENOENT, "there is no such function that can be traced");
 	return err;
 }
 
-/* ftrace does globs itself, but for modules. */
+static bool has_name(const struct ktb_functions *functions, const char *name)
+{
+	for (unsigned int i = 0; i < functions->nr; i++)
+		if (!strcmp(functions->names[i], name))
+			return true;
+	return false;
+}
+
+/* ftrace does globs itself, but for modules and for returns. */
 static int pass_on(const struct wanted *wanted, const struct list *list)
 {
 	char name[KTRACE_BRIDGE_FUNCTION_LEN + 1];
@@ -173,14 +187,15 @@ static int pass_on(const struct wanted *wanted, const struct list *list)
 		if (snprintf(name, sizeof(name), "%s%s", list->words[i].out ? "!" : "",
 			     list->words[i].glob) >= (int)sizeof(name))
 			return fail(wanted, -EINVAL, "'%.32s...' is too long", name);
-		err = add_name(wanted, name);
+		if (!has_name(wanted->functions, name))
+			err = add_name(wanted, name);
 	}
 	return err;
 }
 
 static int take_list(const struct wanted *wanted, char *text)
 {
-	struct list list = { 0 };
+	struct list list = { .plain = true };
 	char *word, *rest = text;
 	bool in = false;
 	int err = 0;
@@ -192,12 +207,10 @@ static int take_list(const struct wanted *wanted, char *text)
 		in |= !list.words[i].out;
 	if (!err && !in)
 		err = fail(wanted, -EINVAL, "which functions?");
-	if (!err && wanted->functions->graph)
-		list.blacklist = ktb_kprobes_blacklist();
-	if (!err)
-		err = wanted->functions->graph || list.modules ? expand(wanted, &list) :
-								 pass_on(wanted, &list);
-	free(list.blacklist);
+	if (!err && (list.modules || (wanted->functions->graph && !list.plain)))
+		err = expand(wanted, &list);
+	else if (!err)
+		err = pass_on(wanted, &list);
 	free(list.words);
 	return err;
 }
@@ -223,6 +236,26 @@ int ktb_functions_parse(const char *text, struct ktb_functions *functions, char 
 		ktb_functions_clear(functions);
 	/* Only a notation that is not ours is -ENOENT. */
 	return err == -ENOENT ? -EINVAL : err;
+}
+
+const char *ktb_functions_missing(const struct ktb_functions *functions)
+{
+	char *all = tracefs_instance_file_read(NULL, AVAILABLE, NULL);
+	const char *missing = NULL;
+
+	for (unsigned int i = 0; all && i < functions->nr && !missing; i++) {
+		const char *name = functions->names[i], *at = all;
+		const size_t len = strlen(name);
+
+		while (at && (strncmp(at, name, len) || (at[len] != '\n' && at[len] != ' '))) {
+			at = strchr(at, '\n');
+			at += !!at;
+		}
+		if (!at && !strpbrk(name, "!*?["))
+			missing = name;
+	}
+	free(all);
+	return missing;
 }
 
 void ktb_functions_clear(struct ktb_functions *functions)

@@ -563,6 +563,15 @@ struct ktb_functions {
 int ktb_functions_parse(const char *text, struct ktb_functions *functions, char *error, size_t len);
 
 /**
+ * ktb_functions_missing() - why the kernel does not know a function
+ * @functions: refused by ktb_event_attach() with -ENOENT or -EINVAL
+ *
+ * Return: the first name that the kernel has no function for, or none that can be
+ * traced; NULL if it has all of them, or does not say.
+ */
+const char *ktb_functions_missing(const struct ktb_functions *functions);
+
+/**
  * ktb_functions_clear() - free what functions point to
  * @functions: the functions
  */

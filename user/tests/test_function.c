@@ -46,6 +46,16 @@ static void graph_is(const char *text, const char *first, const char *last, unsi
 	ktb_functions_clear(&functions);
 }
 
+static void test_missing(const char *text, const char *name)
+{
+	int err = ktb_functions_parse(text, &functions, error, sizeof(error));
+	const char *missing = ktb_functions_missing(&functions);
+
+	ok(!err && (name ? missing && !strcmp(missing, name) : !missing), "missing of '%s': %s",
+	   text, missing ? missing : "none");
+	ktb_functions_clear(&functions);
+}
+
 static void test_lookup(void)
 {
 	char dir[] = "/tmp/test_function.XXXXXX", command[64];
@@ -53,14 +63,19 @@ static void test_lookup(void)
 	if (!mkdtemp(dir))
 		return;
 	fake_tracefs(dir);
-	fake_file(dir, "available_filter_functions",
-		  "do_exit\ndo_fork\ndo_mmap [ext4]\nirq_work_queue\nirq_work_run\nvfs_read\n");
+	fake_file(
+		dir, "available_filter_functions",
+		"copy_from_user_nofault\ncopy_page\ndo_exit\ndo_fork\ndo_mmap [ext4]\nvfs_read\n");
 	graph_is("fgraph:vfs_* do_mmap", "do_mmap", "vfs_read", 2);
 	graph_is("fgraph:do_*:mod:ext4", "do_mmap", "do_mmap", 1);
 	graph_is("function:*:mod:ext4 vfs_read", "do_mmap", "vfs_read", 2);
-	graph_is("fgraph:* !do_* !vfs_*", "irq_work_run", "irq_work_run", 1);
+	graph_is("fgraph:* !do_* !vfs_*", "copy_page", "copy_page", 1);
 	graph_is("fgraph:do_*", "do_fork", "do_mmap", 2);
 	graph_is("fgraph:do_* do_exit", "do_exit", "do_mmap", 3);
+	graph_is("fgraph:vfs_read do_exit vfs_read", "vfs_read", "do_exit", 2);
+	test_missing("fgraph:vfs_read do_mmap", NULL);
+	test_missing("fgraph:vfs_read vfs_rea", "vfs_rea");
+	test_missing("function:vfs_rea* vfs_reader", "vfs_reader");
 	wrong("fgraph:do_exi?", -EINVAL, "no such function that can be traced");
 	wrong("fgraph:*:mod:no_such", -EINVAL, "no such function");
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
@@ -84,7 +99,7 @@ int main(void)
 	wrong("function:!vfs_read", -EINVAL, "which functions");
 	wrong("function:!", -EINVAL, "names no function");
 	for (int i = 0; i < 1025; i++)
-		strcat(many, "a ");
+		sprintf(many + strlen(many), "f%d ", i);
 	wrong(many, -E2BIG, "1024");
 	memset(many + 9, 'a', 300);
 	many[309] = 0;
