@@ -12,7 +12,7 @@ dir=$(mktemp -d /tmp/readers.XXXXXX) || exit 1
 here=$PWD
 
 trap 'rm -rf "$dir"' EXIT
-begin_tests 35
+begin_tests 33
 
 # Threads that wait, wake each other and change their CPU.
 workload='for i in 1 2 3 4; do ls / | cat >/dev/null & taskset 1 true; taskset 2 true; wait; done'
