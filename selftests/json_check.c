@@ -126,7 +126,7 @@ static bool value(int depth)
 
 int main(void)
 {
-	size_t size = 1 << 20, len;
+	size_t size = 16 << 20, len;
 	char *text = malloc(size);
 	int values = 0;
 

@@ -50,7 +50,7 @@ check_perf() {
 	if [ "$perf" ]; then
 		check "$@"
 	else
-		skip "$1" 'no perf here'
+		skip "$1" "${no_perf:-no perf here}"
 	fi
 }
 

@@ -12,14 +12,16 @@ dir=$(mktemp -d /tmp/readers.XXXXXX) || exit 1
 here=$PWD
 
 trap 'rm -rf "$dir"' EXIT
-begin_tests 37
+begin_tests 33
 
 # Threads that wait, wake each other and change their CPU.
-workload='for i in 1 2 3 4 5 6; do ls / | cat >/dev/null & taskset 1 true; taskset 2 true; wait; done'
+workload='for i in 1 2 3 4; do ls / | cat >/dev/null & taskset 1 true; taskset 2 true; wait; done'
 # A system call with arguments that nothing else makes.
 marked='for i in 1 2 3; do dd if=/dev/zero of=/dev/null bs=77 count=5 2>/dev/null; done'
 
 in_order() { awk '{ time = $0; sub(/.*\] +/, "", time); time += 0; if (time < last) exit 1; last = time }' "$1"; }
+same() { cmp -s "$1" "$2" || { diff "$1" "$2" | head -n 10 | sed 's/^/# /'; false; }; }
+run_perf() { [ -z "$perf" ] || run "$@"; }
 
 # ---- ours and perf's script, of one file ----
 
@@ -32,7 +34,7 @@ cp "$out" perf.lines
 run ktbctl script -i "$file"
 check "our script, in order across CPUs" done_ quiet as_many_as_written 'in_order "$out"'
 check "threads changed their CPU" 'awk "{ tid = \$2; cpu = \$3 } (tid in at) && at[tid] != cpu && tid { moved = 1 } { at[tid] = cpu } END { exit !moved }" "$out"'
-check_perf "line by line the same as perf's" 'cmp -s "$out" perf.lines || { diff "$out" perf.lines | head -n 10 | sed "s/^/# /"; false; }'
+check_perf "line by line the same as perf's" 'same "$out" perf.lines'
 run ktbctl script --json -i "$file"
 check "as JSON, in order too" done_ '[ "$(wc -l <"$out")" -eq "$(counter samples)" ]' '"$here/json_check" <"$out" >/dev/null' \
 	'sed "s/.*\"time\":\([0-9]*\),.*/\1/" "$out" | awk "\$1 < last { exit 1 } { last = \$1 }"'
@@ -50,39 +52,46 @@ check "report as JSON" done_ '"$here/json_check" <"$out" >/dev/null' \
 
 # ---- perf's other tools, and those of a newer perf ----
 
-squeezed() { tr -s ' ' <"$1" | sed 's/^ //'; } # columns are not always as wide
+# Columns are not always as wide, and a newer perf forgets the name of a thread that
+# ends before its last samples.
+squeezed() { tr -s ' ' <"$1" | sed 's/^ *[^ ]* //' >"$1.squeezed"; }
 converted() { sed -n 's/.*Converted and wrote .*(\([0-9]*\) .*/\1/p' "$1"; } # samples
 tools_of() { # perf
 	tool=$1
-	run "$tool" report --stdio -i "$file"
+	run_perf "$tool" report --stdio -i "$file"
 	check_perf "$tool report" done_ 'says "of event .raw_syscalls:sys_enter."' 'says "%  ls "'
-	run "$tool" sched -i "$file" latency
+	run_perf "$tool" sched -i "$file" latency
 	check_perf "$tool sched latency" done_ 'says "Task .*Runtime"' 'says "^  *ls:\|^  ls"' 'says TOTAL'
-	run "$tool" trace -i "$file"
-	check_perf "$tool trace" done_ '[ "$(cat "$out" "$err" | grep -c "execve(.*) *= 0\|write(fd: 1.*) *= ")" -gt 1 ]'
-	run "$tool" data convert --to-json "$tool.json" -i "$file"
+	run_perf "$tool" data convert --to-json "$tool.json" -i "$file"
 	check_perf "$tool data convert --to-json" done_ \
 		'[ "$(grep -c "\"timestamp\"" "$tool.json")" -eq "$(counter samples)" ]'
-	run "$tool" data convert --to-ctf "$tool.ctf" -i "$file"
+	run_perf "$tool" data convert --to-ctf "$tool.ctf" -i "$file"
 	check_perf "$tool data convert --to-ctf" done_ '[ -s "$tool.ctf/metadata" ]' \
 		'[ "$(converted "$err")" -eq "$(counter samples)" ]'
-	run "$tool" timechart -i "$file" -o "$tool.svg"
-	check_perf "$tool timechart" done_ 'grep -q "</svg>" "$tool.svg"'
 }
 tools_of perf
+# Not the newer one's: that of 6.12 crashes on perf's own files too.
+run perf trace -i "$file"
+check_perf "perf trace" done_ '[ "$(cat "$out" "$err" | grep -c "execve(.*) *= 0\|write(fd: 1.*) *= ")" -gt 1 ]'
+run perf timechart -i "$file" -o chart.svg
+check_perf "perf timechart" done_ 'grep -q "</svg>" chart.svg'
 cp "$dir/closing" closing.plain
 record -z -e sched:sched_switch,raw_syscalls:sys_enter -- sh -c "$marked"
 mv "$file" packed.data && mv perf.data.old "$file"
 cp "$dir/closing" closing.packed && cp closing.plain "$dir/closing"
 
-perf=$(command -v perf-new)
-run perf-new script -i "$file"
-check_perf "perf-new script" done_ quiet '[ "$(squeezed "$out")" = "$(squeezed perf.lines)" ]'
+# On one kernel of a run: each time, perf takes some seconds to begin.
+perf='' no_perf="a newer perf's turn is on another kernel"
+[ "${KTB_LONG:-0}" = 0 ] || perf=$(command -v perf-new)
+run_perf perf-new script -i "$file"
+cp "$out" new.lines
+check_perf "perf-new script" done_ quiet 'squeezed new.lines' 'squeezed perf.lines' \
+	'same new.lines.squeezed perf.lines.squeezed'
 tools_of perf-new
 cp closing.packed "$dir/closing"
-run perf-new script -i packed.data
+run_perf perf-new script -i packed.data
 check_perf "perf-new expands what is compressed" done_ quiet as_many_as_written
-perf=$(command -v perf)
+perf=$(command -v perf) no_perf=''
 
 # ---- the same, recorded by perf ----
 
@@ -118,9 +127,9 @@ if [ "$perf" ]; then
 	ran='perf record -g' status=0
 	check "with call chains, the same frames" '[ "$(grep -c "^marked" ours)" -eq 15 ]' \
 		'[ "$(grep -c "kernel.kallsyms" ours)" -ge 30 ]' \
-		'cmp -s ours theirs || { diff ours theirs | head -n 10 | sed "s/^/# /"; false; }'
+		'same ours theirs'
 	check "and so read by us" '[ "$(grep -c "^marked" ours.read)" -eq 15 ]' 'kernel_frames ours >a' \
-		'kernel_frames ours.read >b' 'cmp -s a b || { diff a b | head -n 10 | sed "s/^/# /"; false; }'
+		'kernel_frames ours.read >b' 'same a b'
 
 	# Call chains, and compression, of perf's own.
 	run perf record -q -z -g -a -e sched:sched_switch -e cpu-clock -o chains.data -- sh -c "$workload"
@@ -132,7 +141,7 @@ if [ "$perf" ]; then
 	without_user "$out" >ours
 	without_user perf.lines >theirs
 	check "its call chains, as perf prints them" done_ '[ "$(grep -c "kernel.kallsyms" ours)" -gt 100 ]' \
-		'cmp -s ours theirs || { diff ours theirs | head -n 10 | sed "s/^/# /"; false; }'
+		'same ours theirs'
 	run ktbctl flame -i chains.data -e cpu-clock -o flame.svg
 	check "a flame graph of them" done_ 'grep -q "<title>do_syscall_64 " flame.svg'
 	run ktbctl flame -i chains.data -e cpu-clock --folded
@@ -145,7 +154,7 @@ if [ "$perf" ]; then
 		/^$/ && idle { all = "swapper"; while (n) all = all ";" chain[--n]; sum[all] += period; idle = 0 }
 		END { for (all in sum) print all, sum[all] }' | sort >theirs
 	check "folded, what is drawn is what perf prints" done_ '[ -s ours ]' \
-		'cmp -s ours theirs || { diff ours theirs | head -n 10 | sed "s/^/# /"; false; }'
+		'same ours theirs'
 	run ktbctl flame -i chains.data --off-cpu --folded
 	check "and of the time off the CPU" done_ 'says "^cat;.*__schedule_\[k\] [0-9]*$"'
 	sysctl -q -w kernel.kptr_restrict=2

@@ -95,7 +95,7 @@ record -e sched:sched_process_exec -- sh -c 'ls / >/dev/null; ktbctl attach func
 	ktbctl detach -s other >/dev/null'
 run perf script -i "$file" --show-task-events --show-mmap-events --show-bpf-events
 check_perf "side-band: threads, programs, kernel code" done_ 'says "PERF_RECORD_FORK("' 'says "PERF_RECORD_EXIT("' \
-	'says "PERF_RECORD_COMM exec: ls:"' 'says "PERF_RECORD_MMAP2 .* r-xp .*/busybox"' \
+	'says "PERF_RECORD_COMM exec: ktbctl:"' 'says "PERF_RECORD_MMAP2 .* r-xp .*/busybox"' \
 	'says "PERF_RECORD_KSYMBOL addr ffff.* name ftrace_trampoline"'
 
 head -c $(($(wc -c <"$file") / 2)) "$file" >half.data

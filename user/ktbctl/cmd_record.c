@@ -10,7 +10,9 @@
 #include "recorder.h"
 #include "tracing.h"
 
-#define DEFAULT_SIZE 1048576
+#define DEFAULT_SIZE (4 << 20)
+/* Still in the cache when it is written, and far from a full ring. */
+#define WATERMARK (256 << 10)
 
 static const char help_record[] =
 	"usage: ktbctl record -e EVENT... [-m SIZE] [-c N] [-g] [-p PID | -t TID] [-C CPUS]\n"
@@ -28,7 +30,7 @@ static const char help_record[] =
 	"                    several as further -e or with commas between, '!' before\n"
 	"                    one excludes; they are traced for the time of the recording\n"
 	"  -s, --session S   record what session S traces, whose events stay attached\n"
-	"  -m, --size SIZE   bytes of records per CPU, with K, M or G (1M)\n" TRACING_HELP
+	"  -m, --size SIZE   bytes of records per CPU, with K, M or G (4M)\n" TRACING_HELP
 	"      --self        hits of ktbctl itself too\n"
 	"  -o, --output FILE the file (perf.data); an earlier one becomes FILE.old\n"
 	"  -z[LEVEL]         compress records with zstd (level 1)\n"
@@ -82,7 +84,7 @@ static int make_session(struct recorder *recorder, const struct options *options
 		.ring_size = size,
 		.flags = KTB_SESSION_DISABLED,
 		.max_stack = options->tracing.max_stack,
-		.watermark = size / 4 > UINT32_MAX ? UINT32_MAX : (uint32_t)(size / 4),
+		.watermark = size / 4 < WATERMARK ? (uint32_t)(size / 4) : WATERMARK,
 	};
 	char name[KTRACE_BRIDGE_NAME_LEN + 1];
 

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "recorder.h"
+#include "turns.h"
 
 #define NSEC_PER_SEC 1000000000ULL
 #define PROGRESS_MS 1000
@@ -300,6 +301,7 @@ static int loop(struct recorder *recorder)
 {
 	int64_t came;
 
+	take_short_turns();
 	while (!is_over(recorder)) {
 		if (take_notice(recorder))
 			return EXIT_FAILED;
