@@ -10,7 +10,9 @@
 #include "recorder.h"
 #include "tracing.h"
 
-#define DEFAULT_SIZE (4 << 20)
+#define DEFAULT_SIZE (8ULL << 20)
+#define DEFAULT_SIZE_LEAST (1ULL << 20)
+#define DEFAULT_SHARE 64 /* of memory, a part of so many for all rings together */
 /* Still in the cache when it is written, and far from a full ring. */
 #define WATERMARK (256 << 10)
 
@@ -30,7 +32,7 @@ static const char help_record[] =
 	"                    several as further -e or with commas between, '!' before\n"
 	"                    one excludes; they are traced for the time of the recording\n"
 	"  -s, --session S   record what session S traces, whose events stay attached\n"
-	"  -m, --size SIZE   bytes of records per CPU, with K, M or G (4M)\n" TRACING_HELP
+	"  -m, --size SIZE   bytes of records per CPU, with K, M or G (8M)\n" TRACING_HELP
 	"      --self        hits of ktbctl itself too\n"
 	"  -o, --output FILE the file (perf.data); an earlier one becomes FILE.old\n"
 	"  -z[LEVEL]         compress records with zstd (level 1)\n"
@@ -77,9 +79,21 @@ static int choose_events(struct choice *choice, const struct options *options)
 	return err ? err : choice_end(choice);
 }
 
+/* What a CPU may fill while its reader waits its turn to write; less if memory is short. */
+static uint64_t default_size(void)
+{
+	const uint64_t memory = (uint64_t)sysconf(_SC_PHYS_PAGES) * (uint64_t)sysconf(_SC_PAGESIZE);
+	const uint64_t share = memory / DEFAULT_SHARE / (uint64_t)sysconf(_SC_NPROCESSORS_ONLN);
+	uint64_t size = DEFAULT_SIZE;
+
+	while (size > DEFAULT_SIZE_LEAST && size > share)
+		size /= 2;
+	return size;
+}
+
 static int make_session(struct recorder *recorder, const struct options *options)
 {
-	const uint64_t size = options->size ? options->size : DEFAULT_SIZE;
+	const uint64_t size = options->size ? options->size : default_size();
 	const struct ktb_session_options make = {
 		.ring_size = size,
 		.flags = KTB_SESSION_DISABLED,
