@@ -58,14 +58,18 @@ static void test_missing(const char *text, const char *name)
 
 static void test_lookup(void)
 {
+	static const char traceable[] = "copy_from_user_nofault\n"
+					"copy_page\n"
+					"do_exit\n"
+					"do_fork\n"
+					"do_mmap [ext4]\n"
+					"vfs_read\n";
 	char dir[] = "/tmp/test_function.XXXXXX", command[64];
 
 	if (!mkdtemp(dir))
 		return;
 	fake_tracefs(dir);
-	fake_file(
-		dir, "available_filter_functions",
-		"copy_from_user_nofault\ncopy_page\ndo_exit\ndo_fork\ndo_mmap [ext4]\nvfs_read\n");
+	fake_file(dir, "available_filter_functions", traceable);
 	graph_is("fgraph:vfs_* do_mmap", "do_mmap", "vfs_read", 2);
 	graph_is("fgraph:do_*:mod:ext4", "do_mmap", "do_mmap", 1);
 	graph_is("function:*:mod:ext4 vfs_read", "do_mmap", "vfs_read", 2);
