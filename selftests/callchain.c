@@ -622,14 +622,23 @@ static void make_load(int cpu)
 	}
 }
 
-/* Of the same moment: ours is called first. */
+/* As many contexts as can interrupt each other. */
+#define NESTED	4
+
+/*
+ * Of the same hit. Ours is called first; interrupts may hit between the two, and
+ * then both of theirs are.
+ */
 static const struct record *ours_of(const struct record *perf)
 {
-	const struct record *found = NULL;
+	int at = 0;
 
-	for (int i = 0; i < ours.count && ours.record[i].time <= perf->time; i++)
-		found = &ours.record[i];
-	return found;
+	while (at < ours.count && ours.record[at].time <= perf->time)
+		at++;
+	for (int back = 1; back <= NESTED && back <= at; back++)
+		if (same_chain(&ours.record[at - back], perf))
+			return &ours.record[at - back];
+	return at ? &ours.record[at - 1] : NULL;
 }
 
 static void compare_cpu(struct __test_metadata *_metadata, FIXTURE_DATA(callchain) *self,
