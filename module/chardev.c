@@ -34,7 +34,7 @@ static int ktb_chardev_open(struct inode *inode, struct file *file)
 
 	/* a step of loading may still fail, and would not wait for us */
 	if (THIS_MODULE->state != MODULE_STATE_LIVE)
-		return -ENODEV;
+		return -EBUSY;
 	if (!perfmon_capable())
 		return -EPERM;
 	err = security_locked_down(LOCKDOWN_PERF);

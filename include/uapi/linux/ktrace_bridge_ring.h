@@ -86,6 +86,7 @@
  *
  *   open    EACCES    the device's mode, 0600, does not allow it
  *           EPERM     neither CAP_PERFMON nor CAP_SYS_ADMIN, or locked down
+ *           EBUSY     the module is still being loaded
  *   bind    EALREADY  the descriptor is bound
  *           ENOENT    no such session
  *           ENXIO     no such CPU, or it has no ring
