@@ -81,7 +81,8 @@ static __always_inline void ktb_function_record(struct ktb_event *event,
 {
 	struct ktb_hit hit;
 
-	if (ktb_event_begin(event, sizeof(struct ktb_function_entry), &hit))
+	if (ktb_event_begin(event, ktb_event_mode(event),
+			    sizeof(struct ktb_function_entry), &hit))
 		ktb_function_fill(hit, ip, parent_ip);
 	else
 		ktb_function_slow(event, ip, parent_ip);

@@ -157,7 +157,8 @@ static __always_inline void ktb_graph_end(struct ktb_graph *graph,
 	struct ktb_hit hit;
 
 	WRITE_ONCE(*ktb_graph_depth(graph), call->depth);
-	if (ktb_event_begin(graph->event, sizeof(struct ktb_graph_entry), &hit))
+	if (ktb_event_begin(graph->event, ktb_event_mode(graph->event),
+			    sizeof(struct ktb_graph_entry), &hit))
 		ktb_graph_fill(hit, call, ret);
 	else
 		ktb_graph_slow(graph->event, call, ret);

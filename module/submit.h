@@ -184,8 +184,9 @@ static __always_inline bool ktb_event_turn_away(const struct ktb_event *event,
 
 /**
  * ktb_event_begin - a hit happened: begin its record, in the usual case
- * @event: the event; its mode is 0, or was just now: who disables an event waits for
- *	the last probe
+ * @event: the event
+ * @mode: its mode, from ktb_event_mode() in this probe: who disables an event waits
+ *	for the last one
  * @size: bytes of the raw data, common fields included
  * @hit: set, with the raw data filled but for the event's own fields
  *
@@ -199,7 +200,8 @@ static __always_inline bool ktb_event_turn_away(const struct ktb_event *event,
  * goes the long way, ktb_event_admit() and ktb_event_begin_slow().
  */
 static __always_inline bool
-ktb_event_begin(const struct ktb_event *event, unsigned int size, struct ktb_hit *hit)
+ktb_event_begin(const struct ktb_event *event, unsigned int mode, unsigned int size,
+		struct ktb_hit *hit)
 {
 	const unsigned int full = ALIGN(sizeof(struct ktb_sample) + size, sizeof(u64));
 	struct ktb_sample *sample;
@@ -208,6 +210,8 @@ ktb_event_begin(const struct ktb_event *event, unsigned int size, struct ktb_hit
 	void *record;
 	u64 time;
 
+	if (unlikely(mode))
+		return false;
 	/* First, while few registers are in use. */
 	if (unlikely(!ktb_clock_read(&time)))
 		return false;

@@ -263,6 +263,47 @@ TEST_F(function, graph_of_exit)
 	EXPECT_LE(8, outer);
 }
 
+/* What an event's options turn away is not recorded, of calls as of tracepoints. */
+static void turn_away(struct __test_metadata *_metadata, FIXTURE_DATA(function) *self,
+		      bool graph)
+{
+	static const char *const names[] = { "ksys_read", NULL };
+	struct ktb_worker w = {
+		.cpu = 0, .work = work_read, .count = CALLS, .arg = &self->zero,
+	};
+	__u64 hits;
+	char byte;
+
+	ASSERT_EQ(0, ktb_worker_start(&w));
+	ASSERT_EQ(0, attach(self, graph, getpid(), names))
+		TH_LOG("%s", self->nl.text);
+	ktb_worker_go(&w);
+	ASSERT_TRUE(ktb_worker_wait(&w));
+	ktb_worker_finish(&w);
+	ASSERT_EQ(0, ktb_event_find(&self->nl, self->s.id,
+				    graph ? "fgraph:test" : "function:test", &self->e));
+	EXPECT_LE(CALLS, self->e.sum.filtered);
+	EXPECT_EQ(0, self->e.sum.written);
+	EXPECT_LEDGER(&self->e.sum);
+	ASSERT_EQ(0, ktb_event_enable(&self->nl, self->s.id, self->e.id, false));
+	ASSERT_EQ(0, ktb_event_get(&self->nl, self->s.id, self->e.id, &self->e));
+	hits = self->e.sum.hits;
+	for (int i = 0; i < CALLS; i++)
+		ASSERT_EQ(1, read(self->zero, &byte, 1));
+	ASSERT_EQ(0, ktb_event_detach(&self->nl, self->s.id, self->e.id, &self->e));
+	EXPECT_EQ(hits, self->e.sum.hits);
+}
+
+TEST_F(function, entry_turned_away)
+{
+	turn_away(_metadata, self, false);
+}
+
+TEST_F(function, graph_turned_away)
+{
+	turn_away(_metadata, self, true);
+}
+
 TEST_F(function, refusals)
 {
 	static const char *const none[] = { NULL };

@@ -342,8 +342,7 @@ ktb_trace_##class(void *__data, proto)					\
 	if (unlikely(__mode) && ktb_event_turn_away(__event, __mode))	\
 		return;							\
 	__data_size = trace_event_get_offsets_##class(&__data_offsets, args); \
-	if (unlikely(__mode) ||						\
-	    !ktb_event_begin(__event, __data_size +			\
+	if (!ktb_event_begin(__event, __mode, __data_size +		\
 			     sizeof(struct trace_event_raw_##class), &__hit)) { \
 		ktb_trace_slow_##class(__data, args, _RET_IP_);		\
 		return;							\

@@ -159,7 +159,7 @@ static void fire(unsigned int size)
 		copy.begun[i] = begun[i];
 		copy.done[i] = done[i];
 	}
-	if (!ktb_event_begin(&event, size, &hit)) {
+	if (!ktb_event_begin(&event, ktb_event_mode(&event), size, &hit)) {
 		hit = (struct ktb_hit){ 0 };
 		if (ktb_event_admit(&event, 1))
 			hit = ktb_event_begin_slow(&event, size, 0, NULL, ktb_clock());
