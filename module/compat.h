@@ -7,6 +7,7 @@
 #ifndef _KTB_COMPAT_H
 #define _KTB_COMPAT_H
 
+#include <linux/bpf.h>
 #include <linux/fprobe.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -159,6 +160,54 @@ static inline void ktb_fprobe_set_calls(struct fprobe *fprobe, int nr)
 {
 	fprobe->nr_maxactive = nr;
 }
+#endif
+
+/* 6.9 moved the mark of a BPF program that may sleep. */
+static inline bool ktb_program_sleeps(const struct bpf_prog *prog)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 9, 0)
+	return prog->aux->sleepable;
+#else
+	return prog->sleepable;
+#endif
+}
+
+/*
+ * Whether a BPF program must not interrupt itself on a CPU: what it finds in maps
+ * would change under it. Since 6.13 it may have its stack in per-CPU memory, too.
+ */
+static inline bool ktb_program_is_alone(const struct bpf_prog *prog)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
+	if (prog->aux->priv_stack_ptr)
+		return true;
+#endif
+	return prog->aux->used_map_cnt;
+}
+
+/* 7.0 has these two, since arm64 counts in another way. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
+static __always_inline bool bpf_prog_get_recursion_context(struct bpf_prog *prog)
+{
+	return this_cpu_inc_return(*prog->active) == 1;
+}
+
+static __always_inline void bpf_prog_put_recursion_context(struct bpf_prog *prog)
+{
+	this_cpu_dec(*prog->active);
+}
+#endif
+
+/* 6.3 lets a refusal have a number in it. */
+#ifdef NL_SET_ERR_MSG_FMT
+#define ktb_set_size_msg(extack, text, size)				\
+	NL_SET_ERR_MSG_FMT(extack, text ", which has %u bytes", size)
+#else
+#define ktb_set_size_msg(extack, text, size)				\
+do {									\
+	(void)(size);							\
+	NL_SET_ERR_MSG(extack, text);					\
+} while (0)
 #endif
 
 /*

@@ -10,6 +10,7 @@
 
 #include "cgroup.h"
 #include "perfcore.h"
+#include "program.h"
 #include "session.h"
 #include "session_rings.h"
 #include "tracepoint.h"
@@ -69,6 +70,8 @@ void ktb_event_update_mode(struct ktb_event *event)
 		mode |= KTB_EVENT_COUNT_ONLY;
 	if (event->period > 1)
 		mode |= KTB_EVENT_SAMPLED;
+	if (event->program)
+		mode |= KTB_EVENT_PROGRAM;
 	WRITE_ONCE(event->mode, mode);
 }
 
@@ -168,6 +171,7 @@ static void ktb_event_free(struct ktb_event *event)
 {
 	if (event->source && event->source->destroy)
 		event->source->destroy(event);
+	ktb_program_clear(event);
 	ktb_target_put(event->target);
 	ktb_cgroup_put(event->cgroup);
 	free_percpu(event->cpu);
@@ -213,6 +217,7 @@ static struct ktb_event *ktb_event_alloc(struct ktb_session *session,
  * * ERR_PTR(-EOPNOTSUPP) - a control group, and the event is a counter
  * * ERR_PTR(-ESRCH) - no such target or control group
  * * ERR_PTR(-ENOMEM) - out of memory
+ * * an error of ktb_program_set()
  * * another error of perf_event_create_kernel_counter()
  */
 struct ktb_event *ktb_event_attach(struct ktb_session *session,
@@ -235,7 +240,8 @@ struct ktb_event *ktb_event_attach(struct ktb_session *session,
 	err = ktb_event_set_target(event, &options->target, extack) ?:
 	      ktb_event_set_cpus(event, options->cpus, extack) ?:
 	      ktb_event_set_cgroup(event, options, extack) ?:
-	      ktb_event_set_source(event, options, extack);
+	      ktb_event_set_source(event, options, extack) ?:
+	      ktb_program_set(event, &options->program, extack);
 	if (err)
 		goto err_free;
 

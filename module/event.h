@@ -9,6 +9,7 @@
 #include <uapi/linux/ktrace_bridge.h>
 #include <asm/local.h>
 
+struct bpf_prog;
 struct cgroup;
 struct ktb_event;
 struct ktb_function;
@@ -63,6 +64,7 @@ enum ktb_event_mode {
 	KTB_EVENT_COUNT_ONLY	= 1 << 3,
 	KTB_EVENT_SAMPLED	= 1 << 4,
 	KTB_EVENT_IN_CGROUP	= 1 << 5,
+	KTB_EVENT_PROGRAM	= 1 << 6,
 };
 
 /**
@@ -98,6 +100,10 @@ struct ktb_source {
  * @period: each period-th hit makes a record
  * @target: the threads whose hits are taken, NULL for all
  * @cgroup: the control group whose tasks' hits are taken, NULL for all
+ * @program: says of each hit whether it is taken, NULL if all are
+ * @program_reach: bytes of a record that it may read
+ * @program_alone: it has state, and must not interrupt itself on a CPU
+ * @program_pure: it does nothing but look at the record
  * @session: where it is attached; it holds the event
  * @node: in @session->events, which says what guards it
  * @source: what fires
@@ -106,6 +112,7 @@ struct ktb_source {
  * @perf: the counters of a perf event
  * @function: the hook on functions
  * @graph: the hooks on their returns
+ * @program_text: what to show of @program, or NULL
  * @cpus: where hits are taken, with KTB_EVENT_ON_CPUS
  * @on_cpus: whether @cpus counts
  * @enabled: as asked for; the session may be disabled nevertheless
@@ -122,6 +129,10 @@ struct ktb_event {
 	u64 period;
 	struct ktb_target *target;
 	struct cgroup *cgroup;
+	struct bpf_prog *program;
+	unsigned int program_reach;
+	bool program_alone;
+	bool program_pure;
 
 	struct ktb_session *session;
 	struct list_head node;
@@ -131,6 +142,7 @@ struct ktb_event {
 	struct ktb_perf *perf;
 	struct ktb_function *function;
 	struct ktb_graph *graph;
+	char *program_text;
 	cpumask_t cpus;
 	bool on_cpus;
 	bool enabled;

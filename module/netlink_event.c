@@ -79,6 +79,16 @@ static int ktb_nl_put_perf_attr(struct sk_buff *skb, const struct ktb_event *eve
 	return attr ? nla_put(skb, KTB_A_EVENT_PERF_ATTR, sizeof(*attr), attr) : 0;
 }
 
+static int ktb_nl_put_program(struct sk_buff *skb, const struct ktb_event *event)
+{
+	if (!event->program)
+		return 0;
+	if (event->program_text &&
+	    nla_put_string(skb, KTB_A_EVENT_PROGRAM_TEXT, event->program_text))
+		return -EMSGSIZE;
+	return nla_put_u32(skb, KTB_A_EVENT_PROGRAM_ID, event->program->aux->id);
+}
+
 static int ktb_nl_put_event_head(struct sk_buff *skb, const struct ktb_event *event)
 {
 	if (nla_put_u32(skb, KTB_A_EVENT_SESSION_ID, event->session->id) ||
@@ -88,7 +98,8 @@ static int ktb_nl_put_event_head(struct sk_buff *skb, const struct ktb_event *ev
 	    nla_put_u32(skb, KTB_A_EVENT_PATH, event->source->path) ||
 	    nla_put_u8(skb, KTB_A_EVENT_ENABLED, event->enabled) ||
 	    ktb_nl_put_u64(skb, KTB_A_EVENT_PERIOD, event->period) ||
-	    ktb_nl_put_perf_attr(skb, event))
+	    ktb_nl_put_perf_attr(skb, event) ||
+	    ktb_nl_put_program(skb, event))
 		return -EMSGSIZE;
 	if (event->target && ktb_nl_put_target(skb, &event->target->asked))
 		return -EMSGSIZE;
@@ -241,6 +252,22 @@ static int ktb_nl_function_options(struct genl_info *info,
 	return 0;
 }
 
+static int ktb_nl_program_options(struct genl_info *info,
+				  struct ktb_program_options *program)
+{
+	const struct nlattr *fd = info->attrs[KTB_A_EVENT_PROGRAM];
+	struct nlattr *text = info->attrs[KTB_A_EVENT_PROGRAM_TEXT];
+
+	if (text && !fd) {
+		NL_SET_ERR_MSG_ATTR(info->extack, text, "program-text: needs a program");
+		return -EINVAL;
+	}
+	program->given = fd;
+	program->fd = fd ? nla_get_s32(fd) : -1;
+	program->text = ktb_nl_string(text);
+	return 0;
+}
+
 /* @attr is where @options->attr may point to. */
 static int ktb_nl_event_options(struct genl_info *info,
 				struct ktb_event_options *options,
@@ -275,6 +302,7 @@ static int ktb_nl_event_options(struct genl_info *info,
 			return err;
 	}
 	return ktb_nl_target_options(info, &options->target) ?:
+	       ktb_nl_program_options(info, &options->program) ?:
 	       ktb_nl_function_options(info, &options->function);
 }
 

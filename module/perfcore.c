@@ -75,6 +75,20 @@ static enum cpuhp_state ktb_perf_cpu_state;
 /* perf's mark, in hw.interrupts, of an event it throttles after this overflow. */
 #define KTB_PERF_THROTTLED	(~0ULL)
 
+/* What a program sees of an overflow. The address is perf's only if it says so. */
+static void ktb_perf_context(struct bpf_perf_event_data_kern *context,
+			     struct perf_event *counter, struct perf_sample_data *data,
+			     struct pt_regs *regs)
+{
+	if (!(data->sample_flags & PERF_SAMPLE_ADDR))
+		data->addr = 0;
+	*context = (struct bpf_perf_event_data_kern) {
+		.regs	= perf_arch_bpf_user_pt_regs(regs),
+		.data	= data,
+		.event	= counter,
+	};
+}
+
 /*
  * Called by perf when the event fires, up to NMI, with preemption disabled. A
  * tracepoint brings its record, and perf's event count as the period.
@@ -83,14 +97,23 @@ static void ktb_perf_overflow(struct perf_event *counter,
 			      struct perf_sample_data *data, struct pt_regs *regs)
 {
 	struct ktb_event *event = counter->overflow_handler_context;
-	const struct perf_raw_frag *frag = NULL;
+	struct ktb_submission submission = {
+		.count	= data->period,
+		.ip	= instruction_pointer(regs),
+		.regs	= regs,
+	};
+	struct bpf_perf_event_data_kern context;
 
 	if (this_cpu_ptr(event->cpu)->is_throttled)
 		ktb_event_throttle(event, false);
-	if (event->perf->attr.type == PERF_TYPE_TRACEPOINT)
-		frag = &data->raw->frag;
-	ktb_event_submit(event, frag ? frag->data : NULL, frag ? frag->size : 0,
-			 data->period, instruction_pointer(regs), regs);
+	if (event->perf->attr.type == PERF_TYPE_TRACEPOINT) {
+		submission.raw = data->raw->frag.data;
+		submission.size = data->raw->frag.size;
+	} else if (event->program) {
+		ktb_perf_context(&context, counter, data, regs);
+		submission.context = &context;
+	}
+	ktb_event_submit(event, &submission);
 	if (counter->hw.interrupts == KTB_PERF_THROTTLED)
 		ktb_event_throttle(event, true);
 }

@@ -172,6 +172,49 @@ static void ktb_ring_show_lost(struct ktb_ring *ring)
 }
 
 /**
+ * ktb_ring_look - wake who waits, if there is something to read
+ * @ring: the ring of this CPU
+ *
+ * Where ktb_ring_reserve_first() failed and nothing is written in its place: what
+ * nested may have been published by it, which tells nobody. Any context.
+ */
+void ktb_ring_look(struct ktb_ring *ring)
+{
+	if (READ_ONCE(ring->waiting) && ktb_ring_unread(ring))
+		ktb_ring_notify(ring);
+}
+
+/**
+ * ktb_ring_cancel_first - the record of ktb_ring_reserve_first() is not to be
+ * @ring: the ring it was reserved from
+ * @context: as given there
+ * @size: as given there
+ *
+ * Takes it back. What nested meanwhile is complete, lies behind it and left the
+ * publishing to us: it moves up. In place of ktb_ring_commit_first().
+ */
+void ktb_ring_cancel_first(struct ktb_ring *ring, u8 context, unsigned int size)
+{
+	/* All before it was published when it was reserved. */
+	unsigned long to = data_race(ring->published), from = to + size, head;
+	void *data;
+
+	do {
+		head = local_read(&ring->head);
+		/* The data are mapped twice in a row: what follows does not wrap. */
+		data = ring->data + (to & ring->mask);
+		if (unlikely(head != from))
+			memmove(data, data + (from - to), head - from);
+		to += head - from;
+		from = head;
+	} while (unlikely(!local_try_cmpxchg(&ring->head, &head, to)));
+	ktb_ring_publish_outermost(ring, context);
+	/* Nobody is woken for what is not there. */
+	if (unlikely(data_race(ring->waiting)))
+		ktb_ring_look(ring);
+}
+
+/**
  * ktb_ring_lose - count one hit that does not reach the ring
  * @ring: the ring of this CPU, or ktb_ring_none
  *

@@ -177,6 +177,8 @@ bool ktb_ring_make_room(struct ktb_ring *ring, unsigned int size);
 void ktb_ring_lose(struct ktb_ring *ring);
 void ktb_ring_lift_limit(struct ktb_ring *ring);
 unsigned long ktb_ring_lost_take(struct ktb_ring *ring, unsigned long lost);
+void ktb_ring_look(struct ktb_ring *ring);
+void ktb_ring_cancel_first(struct ktb_ring *ring, u8 context, unsigned int size);
 
 /* Stands in where a CPU has no ring: takes nothing. */
 extern struct ktb_ring ktb_ring_none;

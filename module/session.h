@@ -125,6 +125,18 @@ struct ktb_session_options {
 };
 
 /**
+ * struct ktb_program_options - the program of an event
+ * @fd: descriptor of the calling process, if @given
+ * @given: whether there is to be one
+ * @text: what to show of it, or NULL
+ */
+struct ktb_program_options {
+	int fd;
+	bool given;
+	const char *text;
+};
+
+/**
  * struct ktb_event_options - what an event is attached with
  * @name: "system:event"
  * @disabled: attach, but write nothing until enabled
@@ -134,6 +146,7 @@ struct ktb_session_options {
  * @cgroup: only hits of tasks in this control group, a path, NULL for all
  * @attr: the perf event that fires, NULL for the tracepoint of @name
  * @function: the functions that fire, if it names any
+ * @program: what says of each hit whether it is taken
  */
 struct ktb_event_options {
 	const char *name;
@@ -144,6 +157,7 @@ struct ktb_event_options {
 	const char *cgroup;
 	const struct perf_event_attr *attr;
 	struct ktb_function_options function;
+	struct ktb_program_options program;
 };
 
 /* What happens to sessions, for whom it concerns. */

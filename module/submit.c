@@ -9,6 +9,7 @@
 
 #include "callchain.h"
 #include "cgroup.h"
+#include "program.h"
 #include "submit.h"
 
 /* The sample_id at the end of other records that KTB_SAMPLE_TYPE asks for. */
@@ -99,6 +100,14 @@ static struct ktb_trace_ctx ktb_trace_ctx(void)
 	};
 }
 
+/* Whether the period, or a session without rings, lets a hit make a record. */
+static __always_inline bool ktb_event_samples(const struct ktb_event *event,
+					      struct ktb_event_cpu *ec, unsigned int mode)
+{
+	return !(mode & KTB_EVENT_COUNT_ONLY) &&
+	       !(mode & KTB_EVENT_SAMPLED && local_inc_return(&ec->since) % event->period);
+}
+
 /**
  * ktb_event_admit - whether a hit of an event with a mode makes a record
  * @event: the event
@@ -122,9 +131,8 @@ bool ktb_event_admit(struct ktb_event *event, u64 count)
 	    (mode & KTB_EVENT_IN_CGROUP && !ktb_cgroup_hit(event->cgroup)) ||
 	    ktb_event_excluded(event))
 		ledger = &ec->filtered;
-	else if (mode & KTB_EVENT_COUNT_ONLY ||
-		 (mode & KTB_EVENT_SAMPLED &&
-		  local_inc_return(&ec->since) % event->period))
+	/* Its program comes before the period. */
+	else if (!(mode & KTB_EVENT_PROGRAM) && !ktb_event_samples(event, ec, mode))
 		ledger = &ec->not_sampled;
 	else
 		return true;
@@ -231,7 +239,8 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 	full = ALIGN(raw + size, sizeof(u64));
 	if (ktb_event_reserve(event, ec, full, hit.context, &record)) {
 		sample = record;
-		ktb_sample_fill(sample, record + raw, size, event, time, place->ip);
+		ktb_sample_fill(sample, record + raw, size, event, time);
+		sample->ip = place->ip;
 		if (chain)
 			memcpy(record + offsetof(struct ktb_sample, raw_size), chain,
 			       ktb_callchain_size(chain));
@@ -241,6 +250,166 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 	if (chain)
 		ktb_callchain_end(chain);
 	return hit;
+}
+
+/*
+ * What the program says of a hit, and then the period. One that makes no record is
+ * accounted for. @context is what the program expects.
+ */
+static __always_inline bool
+ktb_program_admit(const struct ktb_event *event, struct ktb_event_cpu *ec,
+		  const void *context, u64 count)
+{
+	int keep = ktb_program_run(event, context);
+
+	if (!keep) {
+		local_inc(&ec->filtered);
+		return false;
+	}
+	local_add(count - 1, &ec->extra);
+	if (keep < 0)
+		return ktb_event_lose(ec, &ec->lost_recursion);
+	if (ktb_event_samples(event, ec, READ_ONCE(event->mode)))
+		return true;
+	local_inc(&ec->not_sampled);
+	return false;
+}
+
+/* Where the record of a hit can be made for its program to see; else it is lost. */
+static __always_inline struct ktb_aside *
+ktb_aside_begin(struct ktb_event_cpu *ec, unsigned int size, unsigned long ip,
+		const unsigned long *frame)
+{
+	struct ktb_aside *aside;
+	local_t *ledger = &ec->lost_big;
+
+	if (likely(size <= sizeof(aside->raw))) {
+		aside = ktb_aside_get();
+		if (likely(aside)) {
+			aside->size = size;
+			aside->ip = ip;
+			aside->frame = frame;
+			aside->sample.period = 1;
+			return aside;
+		}
+		ledger = &ec->lost_recursion;
+	}
+	ktb_event_lose(ec, ledger);
+	return NULL;
+}
+
+/*
+ * The record of a hit that a program is to see: in the ring, in the usual case and for
+ * a program that does not mind, else aside. The hit has no ring: whether it counts is
+ * not known.
+ */
+static __always_inline struct ktb_hit
+ktb_program_begin(const struct ktb_event *event, struct ktb_event_cpu *ec,
+		  unsigned int size, unsigned long ip, const unsigned long *frame,
+		  u64 time)
+{
+	struct ktb_aside *aside;
+	struct ktb_hit hit;
+
+	if (event->program_pure) {
+		if (likely(ktb_record_begin_usual(event, size, time, &hit))) {
+			hit.sample->ip = ip;
+			hit.ring = NULL;
+			hit.context = KTB_HIT_SHOWN;
+			return hit;
+		}
+		ktb_ring_look(ec->ring);
+	}
+	aside = ktb_aside_begin(ec, size, ip, frame);
+	if (!aside)
+		return (struct ktb_hit) { .ec = ec, .ring = ec->ring };
+	ktb_entry_set_lazy_count((void *)aside->raw, ktb_lazy_count());
+	return (struct ktb_hit) {
+		.ec = ec, .sample = &aside->sample, .entry = aside->raw,
+		.context = KTB_HIT_ASIDE,
+	};
+}
+
+/* Most records are short: no call, and no string instruction to start. */
+static __always_inline void ktb_copy(void *to, const void *from, unsigned int size)
+{
+	if (unlikely(size > 256)) {
+		memcpy(to, from, size);
+		return;
+	}
+	for (; size >= sizeof(u64); size -= sizeof(u64)) {
+		*(u64 *)to = *(const u64 *)from;
+		to += sizeof(u64);
+		from += sizeof(u64);
+	}
+	while (size--)
+		*(u8 *)to++ = *(const u8 *)from++;
+}
+
+/*
+ * Write what was made aside. The address it begins with, seen by the program, stays
+ * there: readers see the ring at any time.
+ */
+static void ktb_aside_write(const struct ktb_event *event, struct ktb_event_cpu *ec,
+			    const struct ktb_aside *aside)
+{
+	const struct ktb_place place = { .ip = aside->ip, .frame = aside->frame };
+	const unsigned int skip = sizeof(struct pt_regs *);
+	struct ktb_hit hit;
+	u64 time;
+
+	static_assert(sizeof(struct pt_regs *) <= sizeof(struct trace_entry));
+	if (likely(ktb_clock_read(&time) &&
+		   ktb_record_begin_usual(event, aside->size, time, &hit))) {
+		hit.sample->ip = aside->ip;
+	} else {
+		hit = ktb_sample_begin(event, ec, aside->size, ktb_clock(), &place);
+		if (!hit.sample)
+			return;
+		ktb_entry_fill(hit.entry, event, ktb_trace_ctx());
+	}
+	hit.sample->period *= aside->sample.period;
+	ktb_copy(hit.entry + skip, aside->raw + skip, aside->size - skip);
+	ktb_event_end(hit);
+}
+
+static void ktb_aside_end(const struct ktb_event *event, struct ktb_event_cpu *ec,
+			  struct ktb_aside *aside)
+{
+	struct pt_regs *regs = &aside->regs;
+
+	perf_arch_fetch_caller_regs(regs, aside->ip);
+	*(struct pt_regs **)aside->raw = regs;
+	if (ktb_program_admit(event, ec, aside->raw, aside->sample.period))
+		ktb_aside_write(event, ec, aside);
+	ktb_aside_put(aside);
+}
+
+/**
+ * ktb_event_end_program - a record begun by ktb_event_begin_slow() is complete
+ * @event: the event, with a program
+ * @sample: the hit's
+ * @context: the hit's
+ *
+ * In place of ktb_event_end(): lets the program see it.
+ */
+void ktb_event_end_program(struct ktb_event *event, struct ktb_sample *sample, u8 context)
+{
+	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
+	u64 count = 1;
+
+	if (context == KTB_HIT_ASIDE) {
+		ktb_aside_end(event, ec, container_of(sample, struct ktb_aside, sample));
+		return;
+	}
+	if (unlikely(sample->period != event->period))
+		count = sample->period / event->period;
+	if (ktb_program_admit(event, ec, sample->raw, count)) {
+		local_inc(&ec->written);
+		ktb_ring_commit_first(ec->ring, KTB_CONTEXT_TASK);
+	} else {
+		ktb_ring_cancel_first(ec->ring, KTB_CONTEXT_TASK, sample->header.size);
+	}
 }
 
 /**
@@ -269,6 +438,8 @@ struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 		local_inc(&ec->filtered);
 		return (struct ktb_hit) { .ec = ec };
 	}
+	if (event->program)
+		return ktb_program_begin(event, ec, size, ip, frame, time);
 	hit = ktb_sample_begin(event, ec, size, time, &place);
 	if (hit.sample)
 		ktb_entry_fill(hit.entry, event, ktb_trace_ctx());
@@ -340,35 +511,62 @@ void ktb_event_throttle(struct ktb_event *event, bool throttle)
 	ktb_ring_commit(ec->ring, context);
 }
 
+/*
+ * The program of a tracepoint sees a copy, which begins with an address, and has
+ * zeroes where it reads on beyond a short one.
+ */
+static bool ktb_submission_admit(const struct ktb_event *event, struct ktb_event_cpu *ec,
+				 const struct ktb_submission *submission)
+{
+	unsigned int size = submission->size;
+	struct ktb_aside *aside;
+	bool keep;
+
+	if (submission->context)
+		return ktb_program_admit(event, ec, submission->context, submission->count);
+	aside = ktb_aside_begin(ec, size, submission->ip, NULL);
+	if (!aside) {
+		local_add(submission->count - 1, &ec->extra);
+		return false;
+	}
+	memcpy(aside->raw, submission->raw, size);
+	if (size < event->program_reach)
+		memset(aside->raw + size, 0, event->program_reach - size);
+	*(struct pt_regs **)aside->raw = submission->regs;
+	keep = ktb_program_admit(event, ec, aside->raw, submission->count);
+	ktb_aside_put(aside);
+	return keep;
+}
+
 /**
  * ktb_event_submit - a hit whose raw data is there already
  * @event: the event
- * @raw: raw data, common fields included
- * @size: its bytes; 0 for a hit without, which reads as four bytes of zero
- * @count: perf's event count of the hit
- * @ip: where it happened
- * @regs: of what was interrupted there
+ * @submission: the hit
  *
- * Any context, preemption disabled. Counterpart of perf_event_output().
+ * Any context, preemption disabled. Counterpart of perf_event_output(), and of
+ * perf_trace_run_bpf_submit().
  */
-void ktb_event_submit(struct ktb_event *event, const void *raw, unsigned int size,
-		      u64 count, unsigned long ip, struct pt_regs *regs)
+void ktb_event_submit(struct ktb_event *event, const struct ktb_submission *submission)
 {
-	const struct ktb_place place = { .ip = ip, .regs = regs };
+	const struct ktb_place place = { .ip = submission->ip, .regs = submission->regs };
 	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
+	unsigned int size = submission->size;
 	struct ktb_hit hit;
 
-	if (!ktb_event_admit(event, count))
+	if (!ktb_event_admit(event, submission->count))
 		return;
 	local_inc(&ec->hits);
-	local_add(count - 1, &ec->extra);
+	if (!event->program)
+		local_add(submission->count - 1, &ec->extra);
+	else if (!ktb_submission_admit(event, ec, submission))
+		return;
 	hit = ktb_sample_begin(event, ec, size ?: sizeof(u32), ktb_clock(), &place);
 	if (!hit.sample)
 		return;
-	if (user_mode(regs))
+	if (user_mode(submission->regs))
 		hit.sample->header.misc = PERF_RECORD_MISC_USER;
-	hit.sample->period *= count;
+	hit.sample->period *= submission->count;
 	if (size)
-		memcpy(hit.entry, raw, size);
+		memcpy(hit.entry, submission->raw, size);
 	ktb_event_end(hit);
 }

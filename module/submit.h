@@ -4,6 +4,7 @@
 
 #include <linux/perf_event.h>
 #include <linux/preempt.h>
+#include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/trace_events.h>
 
@@ -52,7 +53,8 @@ static_assert(sizeof(struct ktb_sample) == 60);
  * @ring: @ec's
  * @sample: the record, NULL when there is none
  * @entry: its raw data
- * @context: what hit, KTB_CONTEXT_*; 0 if it was begun by ktb_event_begin()
+ * @context: what hit, KTB_CONTEXT_*; 0 if it was begun by ktb_event_begin(); or
+ *	KTB_HIT_ASIDE or KTB_HIT_SHOWN
  *
  * Lives in registers: returned by value, used by inline functions only.
  */
@@ -64,6 +66,54 @@ struct ktb_hit {
 	u8 context;
 };
 
+/* Of an event with a program: the record is made aside, or in the ring for it to see. */
+#define KTB_HIT_ASIDE		BIT(7)
+#define KTB_HIT_SHOWN		BIT(6)
+
+/**
+ * struct ktb_aside - where the record of a hit is made before its program has
+ * spoken; one per CPU and context
+ *
+ * Private to the kernel: while the program runs, the record begins with an
+ * address, as such programs expect.
+ *
+ * @busy: in use by its context
+ * @size: bytes of the record
+ * @ip: where it happened
+ * @frame: as in struct ktb_place
+ * @sample: stands in for that of the record; of it only the period counts, perf's
+ *	event count of the hit
+ * @regs: what a tracepoint has for registers, of which there is little
+ * @raw: the record
+ */
+struct ktb_aside {
+	bool busy;
+	unsigned int size;
+	unsigned long ip;
+	const unsigned long *frame;
+	struct ktb_sample sample;
+	struct pt_regs regs;
+	char raw[PERF_MAX_TRACE_SIZE] __aligned(8);
+};
+
+/**
+ * struct ktb_submission - a hit whose raw data is there already
+ * @raw: raw data, common fields included
+ * @size: its bytes; 0 for a hit without, which reads as four bytes of zero
+ * @count: perf's event count of the hit
+ * @ip: where it happened
+ * @regs: of what was interrupted there
+ * @context: what a program gets to see of it, NULL for the raw data
+ */
+struct ktb_submission {
+	const void *raw;
+	unsigned int size;
+	u64 count;
+	unsigned long ip;
+	struct pt_regs *regs;
+	const void *context;
+};
+
 bool ktb_event_admit(struct ktb_event *event, u64 count);
 struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 				    unsigned int size, unsigned long ip,
@@ -71,8 +121,8 @@ struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 void ktb_event_end_slow(struct ktb_ring *ring, u8 context);
 void ktb_event_recursed(struct ktb_event *event);
 void ktb_event_throttle(struct ktb_event *event, bool throttle);
-void ktb_event_submit(struct ktb_event *event, const void *raw, unsigned int size,
-		      u64 count, unsigned long ip, struct pt_regs *regs);
+void ktb_event_submit(struct ktb_event *event, const struct ktb_submission *submission);
+void ktb_event_end_program(struct ktb_event *event, struct ktb_sample *sample, u8 context);
 
 /* Bits of preempt_count() that are not set where most events happen. */
 #define KTB_CONTEXT_UNUSUAL	(NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK | \
@@ -109,10 +159,10 @@ struct ktb_trace_ctx {
 	u8 lazy_count;
 };
 
-/* All of a record but what its event says: @size bytes of raw data at @raw. */
+/* All of a record but where it was and what its event says: @size bytes at @raw. */
 static __always_inline void
 ktb_sample_fill(struct ktb_sample *sample, void *raw, unsigned int size,
-		const struct ktb_event *event, u64 time, unsigned long ip)
+		const struct ktb_event *event, u64 time)
 {
 	const unsigned int full = ALIGN(raw + size - (void *)sample, sizeof(u64));
 
@@ -126,7 +176,6 @@ ktb_sample_fill(struct ktb_sample *sample, void *raw, unsigned int size,
 		.size = full,
 	};
 	sample->id = event->id;
-	sample->ip = ip;
 	sample->pid = current->tgid;
 	sample->tid = current->pid;
 	sample->time = time;
@@ -183,6 +232,46 @@ static __always_inline bool ktb_event_turn_away(const struct ktb_event *event,
 }
 
 /**
+ * ktb_record_begin_usual - begin the record of a hit, in the usual case
+ * @event: the event
+ * @size: bytes of the raw data, common fields included
+ * @time: when
+ * @hit: set, the record filled but for its ip and the event's own fields
+ *
+ * A task hits, nothing else writes to the ring, and it has room. An ip is left to
+ * the caller: loaded before, it takes a register all the way.
+ *
+ * Return: whether it is the usual case. If not, nothing was done.
+ */
+static __always_inline bool
+ktb_record_begin_usual(const struct ktb_event *event, unsigned int size, u64 time,
+		       struct ktb_hit *hit)
+{
+	const unsigned int full = ALIGN(sizeof(struct ktb_sample) + size, sizeof(u64));
+	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
+	struct ktb_ring *ring = ec->ring;
+	struct ktb_sample *sample;
+	void *record;
+
+	/* What interrupts us may change the limit: that was before us, or after. */
+	if (unlikely(!ktb_context_usual(ktb_preempt_count()) ||
+		     ktb_event_excluded(event) || ktb_ring_busy(ring) ||
+		     full > data_race(ring->limit) ||
+		     !ktb_ring_reserve_first(ring, full, KTB_CONTEXT_TASK, &record)))
+		return false;
+
+	sample = record;
+	ktb_sample_fill(sample, sample->raw, size, event, time);
+	ktb_entry_fill((void *)sample->raw, event,
+		       (struct ktb_trace_ctx) {
+			       .flags = irqs_disabled() * TRACE_FLAG_IRQS_OFF,
+			       .counts = ktb_preempt_count(),
+		       });
+	*hit = (struct ktb_hit) { ec, ring, sample, sample->raw, 0 };
+	return true;
+}
+
+/**
  * ktb_event_begin - a hit happened: begin its record, in the usual case
  * @event: the event
  * @mode: its mode, from ktb_event_mode() in this probe: who disables an event waits
@@ -203,37 +292,16 @@ static __always_inline bool
 ktb_event_begin(const struct ktb_event *event, unsigned int mode, unsigned int size,
 		struct ktb_hit *hit)
 {
-	const unsigned int full = ALIGN(sizeof(struct ktb_sample) + size, sizeof(u64));
-	struct ktb_sample *sample;
-	struct ktb_event_cpu *ec;
-	struct ktb_ring *ring;
-	void *record;
 	u64 time;
 
 	if (unlikely(mode))
 		return false;
 	/* First, while few registers are in use. */
-	if (unlikely(!ktb_clock_read(&time)))
+	if (unlikely(!ktb_clock_read(&time)) ||
+	    unlikely(!ktb_record_begin_usual(event, size, time, hit)))
 		return false;
-
-	ec = this_cpu_ptr(event->cpu);
-	ring = ec->ring;
-	/* What interrupts us may change the limit: that was before us, or after. */
-	if (unlikely(!ktb_context_usual(ktb_preempt_count()) ||
-		     ktb_event_excluded(event) || ktb_ring_busy(ring) ||
-		     full > data_race(ring->limit) ||
-		     !ktb_ring_reserve_first(ring, full, KTB_CONTEXT_TASK, &record)))
-		return false;
-
-	sample = record;
-	local_inc(&ec->hits);
-	ktb_sample_fill(sample, sample->raw, size, event, time, _RET_IP_);
-	ktb_entry_fill((void *)sample->raw, event,
-		       (struct ktb_trace_ctx) {
-			       .flags = irqs_disabled() * TRACE_FLAG_IRQS_OFF,
-			       .counts = ktb_preempt_count(),
-		       });
-	*hit = (struct ktb_hit) { ec, ring, sample, sample->raw, 0 };
+	hit->sample->ip = _RET_IP_;
+	local_inc(&hit->ec->hits);
 	return true;
 }
 
@@ -246,7 +314,7 @@ static __always_inline void ktb_event_count(struct ktb_hit hit, u64 count)
 {
 	if (hit.sample)
 		hit.sample->period *= count;
-	/* Without a ring it was filtered. */
+	/* Without a ring it was filtered, or is to be, perhaps. */
 	if (likely(hit.ring))
 		local_add(count - 1, &hit.ec->extra);
 }

@@ -40,7 +40,7 @@ const struct nla_policy ktrace_bridge_session_get_nl_policy[KTB_A_SESSION_NAME +
 };
 
 /* KTB_CMD_EVENT_ATTACH - do */
-const struct nla_policy ktrace_bridge_event_attach_nl_policy[KTB_A_EVENT_CGROUP + 1] = {
+const struct nla_policy ktrace_bridge_event_attach_nl_policy[KTB_A_EVENT_PROGRAM_TEXT + 1] = {
 	[KTB_A_EVENT_SESSION_ID] = { .type = NLA_U32, },
 	[KTB_A_EVENT_NAME] = { .type = NLA_NUL_STRING, .len = KTRACE_BRIDGE_EVENT_NAME_LEN, },
 	[KTB_A_EVENT_ENABLED] = { .type = NLA_U8, },
@@ -53,6 +53,8 @@ const struct nla_policy ktrace_bridge_event_attach_nl_policy[KTB_A_EVENT_CGROUP 
 	[KTB_A_EVENT_FUNCTION] = { .type = NLA_STRING, .len = KTRACE_BRIDGE_FUNCTION_LEN, },
 	[KTB_A_EVENT_GRAPH] = { .type = NLA_FLAG, },
 	[KTB_A_EVENT_CGROUP] = { .type = NLA_NUL_STRING, .len = KTRACE_BRIDGE_CGROUP_LEN, },
+	[KTB_A_EVENT_PROGRAM] = { .type = NLA_S32, },
+	[KTB_A_EVENT_PROGRAM_TEXT] = { .type = NLA_NUL_STRING, .len = KTRACE_BRIDGE_PROGRAM_TEXT_LEN, },
 };
 
 /* KTB_CMD_EVENT_DETACH - do */
@@ -114,7 +116,7 @@ const struct genl_ops ktrace_bridge_nl_ops[9] = {
 		.cmd		= KTB_CMD_EVENT_ATTACH,
 		.doit		= ktrace_bridge_nl_event_attach_doit,
 		.policy		= ktrace_bridge_event_attach_nl_policy,
-		.maxattr	= KTB_A_EVENT_CGROUP,
+		.maxattr	= KTB_A_EVENT_PROGRAM_TEXT,
 	},
 	{
 		.cmd		= KTB_CMD_EVENT_DETACH,

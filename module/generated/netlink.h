@@ -19,7 +19,7 @@ extern const struct nla_policy ktrace_bridge_session_set_nl_policy[KTB_A_SESSION
 
 extern const struct nla_policy ktrace_bridge_session_get_nl_policy[KTB_A_SESSION_NAME + 1];
 
-extern const struct nla_policy ktrace_bridge_event_attach_nl_policy[KTB_A_EVENT_CGROUP + 1];
+extern const struct nla_policy ktrace_bridge_event_attach_nl_policy[KTB_A_EVENT_PROGRAM_TEXT + 1];
 
 extern const struct nla_policy ktrace_bridge_event_detach_nl_policy[KTB_A_EVENT_NAME + 1];
 

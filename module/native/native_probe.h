@@ -323,7 +323,10 @@ ktb_trace_slow_##class(void *__data, proto, unsigned long __ip)		\
 	if (!__hit.sample)						\
 		return;							\
 	ktb_assign_##class(__hit.entry, __data_size, __data_offsets, args); \
-	ktb_event_end(__hit);						\
+	if (__event->program)						\
+		ktb_event_end_program(__event, __hit.sample, __hit.context); \
+	else								\
+		ktb_event_end(__hit);					\
 }									\
 									\
 static notrace __maybe_unused void					\

@@ -45,6 +45,7 @@ static unsigned int (*choose)(unsigned int choices);
 static bool reads_along;
 static bool hostile;
 static bool overwrites;
+static bool drops;			/* some hits, at the lowest level */
 static bool bursts;			/* from NMI, of more than the ring holds */
 static bool asleep;			/* the reader */
 static bool reading;			/* it has its turn */
@@ -179,6 +180,20 @@ static void fire(unsigned int size)
 		ktb_event_end(hit);
 	}
 	done[level]++;
+}
+
+/* One that a program sees in the ring and drops: as if it had not been. */
+static void drop(unsigned int size)
+{
+	struct ktb_hit hit;
+
+	if (!ktb_record_begin_usual(&event, size, model_clock(), &hit)) {
+		ktb_ring_look(ring);
+		return;
+	}
+	memset(hit.entry, 0xaa, size);
+	model_yield();
+	ktb_ring_cancel_first(hit.ring, KTB_CONTEXT_TASK, hit.sample->header.size);
 }
 
 static void run_irq_work(void)
@@ -390,7 +405,10 @@ static bool exhaust(u64 position, unsigned int room, bool loss, bool drained)
 	path_len = 0;
 	do {
 		prepare(position, room, loss, drained);
-		fire(60);
+		if (drops)
+			drop(52);
+		else
+			fire(60);
 		choose = NULL;
 		check(position);
 		/* What came out of it for the next one. */
@@ -411,9 +429,13 @@ static int exhaustive(unsigned int count)
 	reads_along = true;
 	/* One in between, at every offset of the ring. */
 	max_extras = 1;
-	for (u64 at = 0; at < 4096; at += 8 * count)
-		if (!exhaust(at, 4096, false, false) || !exhaust(at - 2048, 200, false, true))
-			return 1;
+	for (int i = 0; i < 2; i++) {
+		drops = !i;
+		for (u64 at = 0; at < 4096; at += 8 * count)
+			if (!exhaust(at, 4096, false, false) ||
+			    !exhaust(at - 2048, 200, false, true))
+				return 1;
+	}
 	/* Every bit of room that may be left at the end. */
 	for (unsigned int room = 0; room < 300; room += 8)
 		if (!exhaust(4000, room, false, false) || !exhaust(4000, room, false, true))
@@ -425,6 +447,9 @@ static int exhaustive(unsigned int count)
 			return 1;
 	if (!exhaust(0, 0, true, false) || !exhaust(0, 0, true, true) ||
 	    !exhaust(4000, 4096, true, true) || !exhaust(4000, 80, true, false))
+		return 1;
+	drops = true;
+	if (!exhaust(4000, 4096, false, false) || !exhaust(4000, 200, false, true))
 		return 1;
 	printf("# %llu runs\n", (unsigned long long)runs);
 	return 0;
@@ -452,8 +477,11 @@ static int at_random(unsigned int count, bool lies)
 		choose = NULL;
 		begin(4096U << random_number(2), position);
 		choose = choose_at_random;
-		for (int i = 0; i < 200 && !trouble; i++)
+		for (int i = 0; i < 200 && !trouble; i++) {
+			if (!random_number(4))
+				drop(sizes[random_number(6)]);
 			fire(sizes[random_number(6)]);
+		}
 		choose = NULL;
 		check(position);
 	}

@@ -36,6 +36,7 @@ u64 model_clock(void);
 #define __init
 #undef __always_inline
 #define __always_inline		inline __attribute__((always_inline))
+#define noinline		__attribute__((noinline))
 #define ____cacheline_aligned	__attribute__((aligned(64)))
 #define __packed		__attribute__((packed))
 #define __aligned(n)		__attribute__((aligned(n)))
@@ -138,8 +139,16 @@ static struct task model_task;
 #define task_pid(task)		((task)->thread_pid)
 
 typedef struct { int unused; } cpumask_t;
-struct pt_regs;
+struct pt_regs { int unused; };
 struct perf_event;
+
+/* In place of program.h: no event has a program. */
+#define _KTB_PROGRAM_H
+#define PERF_MAX_TRACE_SIZE	64
+#define ktb_aside_get()		((struct ktb_aside *)NULL)
+#define ktb_aside_put(aside)	((void)(aside))
+#define ktb_program_run(event, context) ((void)(context), 1)
+#define perf_arch_fetch_caller_regs(regs, ip) ((void)(regs))
 
 #define cpumask_test_cpu(cpu, mask) ((void)(mask), true)
 #define user_mode(regs)		((void)(regs), false)

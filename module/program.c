@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * BPF programs that say of each hit of an event whether it is taken. Loaded,
+ * verified and compiled by the kernel; handed over as a descriptor. Process
+ * context, under ktb_lock, but for ktb_program_run_alone(); what probes do with a
+ * program is in program.h and submit.c.
+ */
+
+#include <linux/bpf.h>
+#include <linux/filter.h>
+#include <linux/netlink.h>
+#include <linux/rcupdate.h>
+#include <linux/slab.h>
+
+#include "native/native.h"
+#include "perfcore.h"
+#include "program.h"
+#include "session.h"
+
+struct ktb_aside __percpu *ktb_asides[KTB_NR_ASIDES];
+
+static unsigned int ktb_aside_users;	/* events with a program; ktb_lock */
+
+static void ktb_asides_free(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < KTB_NR_ASIDES; i++) {
+		free_percpu(ktb_asides[i]);
+		ktb_asides[i] = NULL;
+	}
+}
+
+/* One allocation for each context: per-CPU memory comes in small units. */
+static int ktb_asides_get(void)
+{
+	unsigned int i;
+
+	if (!ktb_aside_users) {
+		for (i = 0; i < KTB_NR_ASIDES; i++) {
+			ktb_asides[i] = alloc_percpu_gfp(struct ktb_aside,
+							 GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+			if (!ktb_asides[i]) {
+				ktb_asides_free();
+				return -ENOMEM;
+			}
+		}
+	}
+	ktb_aside_users++;
+	return 0;
+}
+
+static void ktb_asides_put(void)
+{
+	if (!--ktb_aside_users)
+		ktb_asides_free();
+}
+
+/**
+ * ktb_program_run_alone - ask a program that has state
+ * @prog: the program
+ * @context: what it expects
+ *
+ * Maps say in lockdep's terms that they are read under RCU's own lock. As
+ * ktb_program_run() otherwise.
+ *
+ * Return: 1, 0 or -EBUSY as ktb_program_run() does.
+ */
+int ktb_program_run_alone(struct bpf_prog *prog, const void *context)
+{
+	int keep = -EBUSY;
+
+	if (likely(bpf_prog_get_recursion_context(prog))) {
+		rcu_read_lock();
+		keep = !!bpf_prog_run(prog, context);
+		rcu_read_unlock();
+	}
+	bpf_prog_put_recursion_context(prog);
+	return keep;
+}
+
+/* Whether @fd is a program of another type, for a better answer. */
+static bool ktb_program_is(int fd, enum bpf_prog_type type)
+{
+	struct bpf_prog *prog = bpf_prog_get_type_dev(fd, type, false);
+
+	if (IS_ERR(prog))
+		return false;
+	bpf_prog_put(prog);
+	return true;
+}
+
+/*
+ * A program that calls nothing sees but the record, and of that not the first 8 bytes:
+ * the verifier lets it have them no more than write to it. So it can be shown the
+ * record in the ring, where it is not aligned to 8.
+ */
+static bool ktb_program_is_pure(const struct bpf_prog *prog)
+{
+	unsigned int i;
+
+	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || ktb_program_is_alone(prog))
+		return false;
+	for (i = 0; i < prog->len; i++) {
+		u8 code = prog->insnsi[i].code;
+
+		if (BPF_CLASS(code) != BPF_JMP)
+			continue;
+		/* The last two are the kernel's own codes, for calls of other kinds. */
+		if (BPF_OP(code) == BPF_CALL || BPF_OP(code) == 0xe0 || BPF_OP(code) == 0xf0)
+			return false;
+	}
+	return true;
+}
+
+/* The perf event whose overflows fire, NULL for what has a record. */
+static const struct perf_event_attr *ktb_program_overflow(const struct ktb_event *event)
+{
+	const struct perf_event_attr *attr = ktb_perfcore_attr(event);
+
+	return attr && attr->type != PERF_TYPE_TRACEPOINT ? attr : NULL;
+}
+
+static struct bpf_prog *ktb_program_get(int fd, enum bpf_prog_type type,
+					struct netlink_ext_ack *extack)
+{
+	struct bpf_prog *prog = bpf_prog_get_type_dev(fd, type, false);
+
+	if (!IS_ERR(prog))
+		return prog;
+	if (PTR_ERR(prog) == -EBADF)
+		NL_SET_ERR_MSG(extack, "program: not an open descriptor");
+	else if (ktb_program_is(fd, BPF_PROG_TYPE_TRACEPOINT))
+		NL_SET_ERR_MSG(extack,
+			       "program: this perf event takes a BPF program of type perf_event, this one is of type tracepoint");
+	else if (ktb_program_is(fd, BPF_PROG_TYPE_PERF_EVENT))
+		NL_SET_ERR_MSG(extack,
+			       "program: this event takes a BPF program of type tracepoint, this one is of type perf_event");
+	else if (type == BPF_PROG_TYPE_TRACEPOINT)
+		NL_SET_ERR_MSG(extack, "program: not a BPF program of type tracepoint");
+	else
+		NL_SET_ERR_MSG(extack, "program: not a BPF program of type perf_event");
+	return prog;
+}
+
+/*
+ * The bytes that each record has. Of events without a native probe that is not to
+ * be known here: what a program reads beyond a record is zeroes then.
+ */
+static unsigned int ktb_program_record_size(const struct ktb_event *event)
+{
+	return event->native ? event->native->size : PERF_MAX_TRACE_SIZE;
+}
+
+static int ktb_program_check(const struct ktb_event *event, const struct bpf_prog *prog,
+			     struct netlink_ext_ack *extack)
+{
+	const struct perf_event_attr *attr = ktb_program_overflow(event);
+
+	if (ktb_program_sleeps(prog)) {
+		NL_SET_ERR_MSG(extack, "program: may sleep, which no event can wait for");
+		return -EINVAL;
+	}
+	if (!attr && prog->aux->max_ctx_offset > ktb_program_record_size(event)) {
+		ktb_set_size_msg(extack, "program: reads beyond the event's record",
+				 ktb_program_record_size(event));
+		return -EACCES;
+	}
+	/* perf's own rule: the registers of a precise event are not where the stack is. */
+	if (attr && attr->precise_ip && prog->call_get_stack) {
+		NL_SET_ERR_MSG(extack,
+			       "program: takes callchains, which a precise event (:p) has not");
+		return -EPROTO;
+	}
+	return 0;
+}
+
+/**
+ * ktb_program_set - give an event its program
+ * @event: the event, with its source, not hit yet
+ * @options: which, by a descriptor of the current process
+ * @extack: takes the reason of a refusal
+ *
+ * Counterpart of perf_event_set_bpf_prog().
+ *
+ * Return: 0, or
+ * * -EBADF - no open descriptor
+ * * -EINVAL - not a program, or not of the type that the event takes
+ * * -EACCES - it reads beyond the event's record
+ * * -EPROTO - it takes callchains of a precise event
+ * * -EOPNOTSUPP - the event takes none
+ * * -ENOMEM - out of memory
+ */
+int ktb_program_set(struct ktb_event *event, const struct ktb_program_options *options,
+		    struct netlink_ext_ack *extack)
+{
+	struct bpf_prog *prog;
+	int err;
+
+	if (!options->given)
+		return 0;
+	if (event->function || event->graph) {
+		NL_SET_ERR_MSG(extack, "program: events of functions take none");
+		return -EOPNOTSUPP;
+	}
+	prog = ktb_program_get(options->fd, ktb_program_overflow(event) ?
+			       BPF_PROG_TYPE_PERF_EVENT : BPF_PROG_TYPE_TRACEPOINT, extack);
+	if (IS_ERR(prog))
+		return PTR_ERR(prog);
+	err = ktb_program_check(event, prog, extack);
+	if (err)
+		goto err_put;
+	err = -ENOMEM;
+	if (options->text) {
+		event->program_text = kstrdup(options->text, GFP_KERNEL_ACCOUNT);
+		if (!event->program_text)
+			goto err_memory;
+	}
+	if (ktb_asides_get())
+		goto err_memory;
+	event->program = prog;
+	event->program_reach = prog->aux->max_ctx_offset;
+	event->program_alone = ktb_program_is_alone(prog);
+	event->program_pure = ktb_program_is_pure(prog);
+	return 0;
+
+err_memory:
+	NL_SET_ERR_MSG(extack, "out of memory");
+	kfree(event->program_text);
+	event->program_text = NULL;
+err_put:
+	bpf_prog_put(prog);
+	return err;
+}
+
+/**
+ * ktb_program_clear - take an event's program away
+ * @event: the event, whose last probe has returned
+ */
+void ktb_program_clear(struct ktb_event *event)
+{
+	if (!event->program)
+		return;
+	bpf_prog_put(event->program);
+	ktb_asides_put();
+	kfree(event->program_text);
+	event->program = NULL;
+}
