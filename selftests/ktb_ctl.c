@@ -39,6 +39,8 @@ static const struct field event_fields[KTB_A_EVENT_MAX + 1] = {
 	[KTB_A_EVENT_PERIOD] = UINT(struct ktb_event, period),
 	[KTB_A_EVENT_TID] = UINT(struct ktb_event, tid),
 	[KTB_A_EVENT_CGROUP] = STRING(struct ktb_event, cgroup),
+	[KTB_A_EVENT_PROGRAM_ID] = UINT(struct ktb_event, program),
+	[KTB_A_EVENT_PROGRAM_TEXT] = STRING(struct ktb_event, program_text),
 };
 
 static const struct field reader_fields[KTB_A_READER_MAX + 1] = {
@@ -281,6 +283,12 @@ int ktb_event_attach_as(struct ktb_nl *nl, __u32 session, const struct ktb_attac
 		ktb_put_u64(&m, KTB_A_EVENT_PERIOD, how->period);
 	if (how->attr)
 		ktb_put(&m, KTB_A_EVENT_PERF_ATTR, how->attr, sizeof(*how->attr));
+	if (how->function)
+		ktb_put_str(&m, KTB_A_EVENT_FUNCTION, how->function);
+	if (how->program)
+		ktb_put_u32(&m, KTB_A_EVENT_PROGRAM, *how->program);
+	if (how->program_text)
+		ktb_put_str(&m, KTB_A_EVENT_PROGRAM_TEXT, how->program_text);
 	return do_event(nl, &m, ev);
 }
 

@@ -35,6 +35,8 @@ struct ktb_event {
 	__u64 period;
 	__u32 tid;
 	char cgroup[64];
+	__u32 program;	/* number, 0: none */
+	char program_text[KTRACE_BRIDGE_PROGRAM_TEXT_LEN + 1];
 	struct ktb_ledger sum;
 	int ncpus;
 	struct ktb_ledger cpu[KTB_MAX_CPUS];
@@ -134,6 +136,9 @@ struct ktb_attach {
 	const char *cgroup;
 	__u64 period;
 	const struct perf_event_attr *attr;
+	const char *function;
+	const int *program;	/* descriptor */
+	const char *program_text;
 };
 
 /* @ev may be NULL. */

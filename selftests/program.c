@@ -1,0 +1,456 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * BPF programs on events: they see each hit once, with its record, and what they
+ * drop is filtered, exactly. And which are refused, and when they go.
+ */
+#include "ktb_test.h"
+
+#include <fcntl.h>
+#include <linux/bpf_perf_event.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include "ktb_bpf.h"
+
+#define ENTER	"raw_syscalls:sys_enter"
+#define GETPPID	"syscalls:sys_enter_getppid"
+#define HITS	501
+#define ARG1	24	/* offset of the second argument in a record of ENTER */
+#define MAGIC	0x6b74625f70726f67ULL
+#define KPROBE	"p:ktb_program/getppid __x64_sys_getppid magic=+112(%di):u64 n=+104(%di):u64"
+
+FIXTURE(program)
+{
+	struct ktb_nl nl;
+	struct ktb_session s;
+	struct ktb_event e;
+	struct ktb_worker w;
+	int map;
+	int prog;
+};
+
+FIXTURE_SETUP(program)
+{
+	ASSERT_CONTROL(&self->nl);
+	self->map = ktb_map_create(BPF_MAP_TYPE_ARRAY, 4, 8, 1);
+	ASSERT_LE(0, self->map);
+	self->prog = -1;
+	self->w = (struct ktb_worker) {
+		.work = ktb_work_syscalls, .count = HITS, .magic = MAGIC,
+	};
+	ASSERT_EQ(0, ktb_worker_start(&self->w));
+}
+
+FIXTURE_TEARDOWN(program)
+{
+	ktb_worker_finish(&self->w);
+	ktb_session_sweep(&self->nl);
+	ktb_nl_close(&self->nl);
+	close(self->prog);
+	close(self->map);
+}
+
+/* Counts each hit in the map, and keeps the odd ones. */
+static int load_odd(int map, __u32 type)
+{
+	struct ktb_prog p = {};
+
+	ktb_emit_count(&p, map);
+	ktb_emit(&p, BPF_ALU64 | BPF_AND | BPF_K, 7, 0, 0, 1);
+	ktb_emit_end(&p, 7);
+	return ktb_prog_load(type, &p);
+}
+
+/* Keeps a hit whose number at @offset of the context has no bit of @mask. */
+static int load_without(int offset, int mask)
+{
+	struct ktb_prog p = {};
+
+	ktb_emit_load(&p, 7, 1, offset);
+	ktb_emit_end_if(&p, BPF_JMP | BPF_JSET, 7, mask);
+	ktb_emit_mov_imm(&p, 7, 1);
+	ktb_emit_end(&p, 7);
+	return ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p);
+}
+
+#define ASSERT_LOADED(call)							\
+	do {									\
+		self->prog = (call);						\
+		ASSERT_LE(0, self->prog)					\
+			TH_LOG("%s", ktb_bpf_log);				\
+	} while (0)
+
+static int attach(FIXTURE_DATA(program) *self, const char *name, __u64 period)
+{
+	const __u32 tid = self->w.tid;
+	const struct ktb_attach how = {
+		.name = name, .tids = &tid, .ntids = 1, .period = period,
+		.program = &self->prog, .program_text = "a test's",
+	};
+
+	return ktb_event_attach_as(&self->nl, self->s.id, &how, &self->e);
+}
+
+static void work(struct __test_metadata *_metadata, FIXTURE_DATA(program) *self)
+{
+	ktb_worker_go(&self->w);
+	ASSERT_TRUE(ktb_worker_wait(&self->w));
+	ASSERT_EQ(0, ktb_event_get(&self->nl, self->s.id, self->e.id, &self->e));
+	EXPECT_LEDGER(&self->e.sum);
+	EXPECT_EQ(0, ktb_ledger_lost(&self->e.sum));
+}
+
+/* What of the worker's hits became a record. */
+struct kept {
+	struct ktb_format format;
+	pid_t tid;
+	__u64 samples;
+	__u64 wrong;
+	__u64 mask;	/* these bits of the second argument are to be 0 */
+	__u64 periods;
+};
+
+static void look(const struct ktb_sample *s, void *arg)
+{
+	struct kept *kept = arg;
+	const struct ktb_format *f = &kept->format;
+	__u64 n;
+
+	memcpy(&n, s->raw + ARG1, sizeof(n));
+	kept->samples++;
+	kept->periods += s->period;
+	/* The record begins as every record does, not with what the program had there. */
+	if (ktb_field_uint(f, "common_type", s->raw) != f->id ||
+	    ktb_field_uint(f, "common_pid", s->raw) != (__u64)kept->tid ||
+	    ktb_field_uint(f, "common_flags", s->raw) & ~0x3fULL ||
+	    s->tid != (__u32)kept->tid || n & kept->mask)
+		kept->wrong++;
+}
+
+static void read_kept(struct __test_metadata *_metadata, FIXTURE_DATA(program) *self,
+		      struct kept *kept, const char *name)
+{
+	struct ktb_walk walk = {};
+	struct ktb_ring ring;
+	int fd = ktb_dev_open_bind(self->s.id, self->w.cpu);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ktb_format_read(name, &kept->format));
+	kept->tid = self->w.tid;
+	ASSERT_EQ(0, ktb_ring_map(&ring, fd, self->w.cpu));
+	ktb_ring_walk(&ring, &walk, look, kept);
+	EXPECT_EQ(0, walk.malformed);
+	EXPECT_EQ(0, walk.lost);
+	EXPECT_EQ(self->e.sum.written, kept->samples);
+	EXPECT_EQ(0, kept->wrong);
+	ktb_ring_unmap(&ring);
+	close(fd);
+}
+
+/* ---- tracepoints ---- */
+
+static const char *const tracepoints[] = { ENTER, GETPPID };
+
+/* Every hit is counted, every other one dropped: native and through the perf core. */
+TEST_F(program, counts_and_drops)
+{
+	for (int i = 0; i < 2; i++) {
+		__u64 before = ktb_map_value(self->map);
+
+		ASSERT_LOADED(load_odd(self->map, BPF_PROG_TYPE_TRACEPOINT));
+		ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
+		ASSERT_EQ(0, attach(self, tracepoints[i], 0))
+			TH_LOG("%s", self->nl.text);
+		EXPECT_EQ(i ? KTB_PATH_PERF : KTB_PATH_NATIVE, self->e.path);
+		work(_metadata, self);
+		EXPECT_EQ(HITS, ktb_map_value(self->map) - before);
+		/* 501 hits, then 501 that begin with an even one. */
+		EXPECT_EQ(HITS / 2 + !i, self->e.sum.written);
+		EXPECT_LE(HITS - HITS / 2 - !i, self->e.sum.filtered);
+		EXPECT_EQ(self->e.sum.written, ktb_ledger_own(&self->e.sum));
+		EXPECT_EQ(self->e.sum.written, self->e.sum.count);
+		ASSERT_EQ(0, ktb_session_del(&self->nl, self->s.id));
+		close(self->prog);
+	}
+}
+
+/* The context is the record, and the record in the ring is whole. */
+TEST_F(program, sees_the_record)
+{
+	struct kept kept = { .mask = 3 };
+
+	ASSERT_LOADED(load_without(ARG1, 3));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
+	ASSERT_EQ(0, attach(self, ENTER, 0));
+	work(_metadata, self);
+	EXPECT_EQ((HITS + 3) / 4, self->e.sum.written);
+	read_kept(_metadata, self, &kept, ENTER);
+	EXPECT_EQ((HITS + 3) / 4, kept.periods);
+}
+
+/* A session with callchains writes its records the long way. */
+TEST_F(program, callchains)
+{
+	ASSERT_LOADED(load_without(ARG1, 3));
+	ASSERT_EQ(0, ktb_session_new_stack(&self->nl, "t_program", 1 << 20, 32, &self->s));
+	ASSERT_EQ(0, attach(self, ENTER, 0));
+	work(_metadata, self);
+	EXPECT_EQ((HITS + 3) / 4, self->e.sum.written);
+}
+
+/* Overwriting, too: the newest ones are there. */
+TEST_F(program, overwriting)
+{
+	ASSERT_LOADED(load_without(ARG1, 3));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", KTB_SESSION_OVERWRITE, 4096,
+				     &self->s));
+	ASSERT_EQ(0, attach(self, ENTER, 0));
+	work(_metadata, self);
+	EXPECT_EQ((HITS + 3) / 4, self->e.sum.written);
+}
+
+/* The period is one of what the program keeps. */
+TEST_F(program, before_the_period)
+{
+	struct kept kept = { .mask = 3 };
+
+	ASSERT_LOADED(load_without(ARG1, 3));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
+	ASSERT_EQ(0, attach(self, ENTER, 7));
+	work(_metadata, self);
+	EXPECT_EQ((HITS + 3) / 4 / 7, self->e.sum.written);
+	EXPECT_EQ((HITS + 3) / 4 - (HITS + 3) / 4 / 7, self->e.sum.not_sampled);
+	read_kept(_metadata, self, &kept, ENTER);
+	EXPECT_EQ(kept.samples * 7, kept.periods);
+}
+
+TEST_F(program, counting_only)
+{
+	ASSERT_LOADED(load_without(ARG1, 3));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", KTB_SESSION_COUNT_ONLY, 0, &self->s));
+	ASSERT_EQ(0, attach(self, ENTER, 0));
+	work(_metadata, self);
+	EXPECT_EQ((HITS + 3) / 4, self->e.sum.not_sampled);
+	EXPECT_EQ((HITS + 3) / 4, self->e.sum.count);
+	EXPECT_EQ(0, self->e.sum.written);
+}
+
+/*
+ * A program that hits an event: that one is recorded as at any other place, but
+ * not where it has a program itself.
+ */
+TEST_F(program, hits_inside)
+{
+	const char *name = "bpf_trace:bpf_trace_printk";
+	struct ktb_event inner, same;
+	struct ktb_prog p = {};
+	struct ktb_session s2;
+
+	ktb_emit(&p, BPF_ST | BPF_MEM | BPF_DW, 10, 0, -8, 0x6974); /* "hi" less */
+	ktb_emit_stack(&p, 1);
+	ktb_emit_mov_imm(&p, 2, 8);
+	ktb_emit_call(&p, BPF_FUNC_trace_printk);
+	ktb_emit_mov_imm(&p, 7, 1);
+	ktb_emit_end(&p, 7);
+	ASSERT_LOADED(ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
+	ASSERT_EQ(0, ktb_event_attach(&self->nl, self->s.id, name, self->w.tid, &inner))
+		TH_LOG("%s", self->nl.text);
+	ASSERT_EQ(0, attach(self, ENTER, 0));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program2", 0, 1 << 20, &s2));
+	{
+		const __u32 tid = self->w.tid;
+		const struct ktb_attach how = {
+			.name = name, .tids = &tid, .ntids = 1, .program = &self->prog,
+		};
+
+		ASSERT_EQ(0, ktb_event_attach_as(&self->nl, s2.id, &how, &same))
+			TH_LOG("%s", self->nl.text);
+	}
+	work(_metadata, self);
+	EXPECT_EQ(HITS, self->e.sum.written);
+	ASSERT_EQ(0, ktb_event_get(&self->nl, self->s.id, inner.id, &inner));
+	ASSERT_EQ(0, ktb_event_get(&self->nl, s2.id, same.id, &same));
+	EXPECT_LEDGER(&inner.sum);
+	EXPECT_LEDGER(&same.sum);
+	EXPECT_EQ(HITS, inner.sum.written);
+	EXPECT_EQ(HITS, same.sum.lost_recursion);
+	EXPECT_EQ(0, same.sum.written);
+}
+
+/* ---- dynamic events: what the module does not know the length of ---- */
+
+static int write_kprobe(const char *text)
+{
+	int fd = open(KTB_TRACEFS "/kprobe_events", O_WRONLY | O_APPEND);
+	ssize_t n = fd < 0 ? -1 : write(fd, text, strlen(text));
+
+	if (fd >= 0)
+		close(fd);
+	return n == (ssize_t)strlen(text) ? 0 : -errno;
+}
+
+TEST_F(program, kprobe)
+{
+	const char *name = "ktb_program:getppid";
+	struct ktb_format format;
+	int n;
+
+	ASSERT_EQ(0, write_kprobe(KPROBE));
+	ASSERT_EQ(0, ktb_format_read(name, &format));
+	n = ktb_format_field(&format, "n")->offset;
+	ASSERT_LOADED(load_without(n, 3));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
+	ASSERT_EQ(0, attach(self, name, 0))
+		TH_LOG("%s", self->nl.text);
+	work(_metadata, self);
+	EXPECT_EQ((HITS + 3) / 4, self->e.sum.written);
+	ASSERT_EQ(0, ktb_session_del(&self->nl, self->s.id));
+	close(self->prog);
+
+	/* Beyond its end there is nothing but zeroes, whatever was there before. */
+	ASSERT_LOADED(load_without(n + 8, -1));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
+	ASSERT_EQ(0, attach(self, name, 0));
+	work(_metadata, self);
+	EXPECT_EQ(HITS, self->e.sum.written);
+	ASSERT_EQ(0, ktb_session_del(&self->nl, self->s.id));
+	EXPECT_EQ(0, write_kprobe("-:ktb_program/getppid"));
+}
+
+/* ---- counters ---- */
+
+#define PERIOD	1000000
+
+static const struct perf_event_attr clock_attr = {
+	.type = PERF_TYPE_SOFTWARE,
+	.size = sizeof(clock_attr),
+	.config = PERF_COUNT_SW_CPU_CLOCK,
+	.sample_period = PERIOD,
+};
+
+/* Run until the program has seen w->count overflows; time goes as it likes here. */
+static void burn(struct ktb_worker *w)
+{
+	const int *map = w->arg;
+
+	while (ktb_map_value(*map) < w->count)
+		for (volatile int i = 0; i < 100000; i++)
+			;
+}
+
+/* Counts and drops every other overflow of a timer, if the period is the right one. */
+TEST_F(program, counter)
+{
+	const __u32 tid = self->w.tid;
+	const struct ktb_attach how = {
+		.name = "cpu-clock", .attr = &clock_attr, .tids = &tid, .ntids = 1,
+		.program = &self->prog,
+	};
+	struct ktb_prog p = {};
+	__u64 hits;
+
+	ktb_emit_load(&p, 6, 1, offsetof(struct bpf_perf_event_data, sample_period));
+	ktb_emit_count(&p, self->map);
+	ktb_emit_end_if(&p, BPF_JMP | BPF_JNE, 6, PERIOD);
+	ktb_emit(&p, BPF_ALU64 | BPF_AND | BPF_K, 7, 0, 0, 1);
+	ktb_emit_end(&p, 7);
+	ASSERT_LOADED(ktb_prog_load(BPF_PROG_TYPE_PERF_EVENT, &p));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
+	ASSERT_EQ(0, ktb_event_attach_as(&self->nl, self->s.id, &how, &self->e))
+		TH_LOG("%s", self->nl.text);
+	self->w.work = burn;
+	self->w.count = 21;
+	self->w.arg = &self->map;
+	ktb_worker_go(&self->w);
+	ASSERT_TRUE(ktb_worker_wait(&self->w));
+	ASSERT_EQ(0, ktb_event_detach(&self->nl, self->s.id, self->e.id, &self->e));
+	hits = ktb_map_value(self->map);
+	EXPECT_LE(21, hits);
+	EXPECT_EQ(hits, self->e.sum.hits);
+	EXPECT_EQ((hits + 1) / 2, self->e.sum.written);
+	EXPECT_EQ(hits / 2, self->e.sum.filtered);
+	EXPECT_LEDGER(&self->e.sum);
+}
+
+/* ---- refusals ---- */
+
+TEST_F(program, refused)
+{
+	struct ktb_attach how = {
+		.name = "cpu-clock", .attr = &clock_attr, .program = &self->prog,
+	};
+	struct ktb_prog p = {};
+	int good;
+
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 4096, &self->s));
+	EXPECT_REFUSED(&self->nl, EBADF, "program: not an open descriptor",
+		       attach(self, ENTER, 0));
+	self->prog = dup(self->map);
+	EXPECT_REFUSED(&self->nl, EINVAL, "not a BPF program of type tracepoint",
+		       attach(self, ENTER, 0));
+	EXPECT_REFUSED(&self->nl, EINVAL, "not a BPF program of type perf_event",
+		       ktb_event_attach_as(&self->nl, self->s.id, &how, NULL));
+	close(self->prog);
+
+	ASSERT_LOADED(load_odd(self->map, BPF_PROG_TYPE_PERF_EVENT));
+	EXPECT_REFUSED(&self->nl, EINVAL, "takes a BPF program of type tracepoint",
+		       attach(self, ENTER, 0));
+	EXPECT_REFUSED(&self->nl, EINVAL, "takes a BPF program of type tracepoint",
+		       attach(self, GETPPID, 0));
+	close(self->prog);
+
+	ASSERT_LOADED(load_odd(self->map, BPF_PROG_TYPE_TRACEPOINT));
+	EXPECT_REFUSED(&self->nl, EINVAL, "takes a BPF program of type perf_event",
+		       ktb_event_attach_as(&self->nl, self->s.id, &how, NULL));
+	how = (struct ktb_attach) {
+		.name = "function:vfs_read", .function = "vfs_read", .program = &self->prog,
+	};
+	EXPECT_REFUSED(&self->nl, EOPNOTSUPP, "functions",
+		       ktb_event_attach_as(&self->nl, self->s.id, &how, NULL));
+	how = (struct ktb_attach) { .name = ENTER, .program_text = "nothing" };
+	EXPECT_REFUSED(&self->nl, EINVAL, "program-text",
+		       ktb_event_attach_as(&self->nl, self->s.id, &how, NULL));
+	close(self->prog);
+
+	/* The last bytes of a record of 64 are for everybody, the next for nobody. */
+	ktb_emit_load(&p, 7, 1, 56);
+	ktb_emit_end(&p, 7);
+	good = ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p);
+	ASSERT_LOADED(load_without(64, 1));
+	EXPECT_REFUSED(&self->nl, EACCES, "reads beyond", attach(self, ENTER, 0));
+	EXPECT_EQ(0, ktb_event_count(&self->nl));
+	close(self->prog);
+	self->prog = good;
+	EXPECT_EQ(0, attach(self, ENTER, 0))
+		TH_LOG("%s", self->nl.text);
+}
+
+/* ---- life ---- */
+
+/* The event holds its program; it goes with the event. */
+TEST_F(program, goes_with_the_event)
+{
+	__u32 id;
+
+	for (int i = 0; i < 3; i++) {
+		ASSERT_LOADED(load_odd(self->map, BPF_PROG_TYPE_TRACEPOINT));
+		id = ktb_prog_id(self->prog);
+		ASSERT_LT(0, id);
+		ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 4096, &self->s));
+		ASSERT_EQ(0, attach(self, tracepoints[i % 2], 0));
+		close(self->prog);
+		self->prog = -1;
+		EXPECT_TRUE(ktb_prog_exists(id));
+		ASSERT_EQ(0, ktb_event_get(&self->nl, self->s.id, self->e.id, &self->e));
+		EXPECT_EQ(id, self->e.program);
+		EXPECT_STREQ("a test's", self->e.program_text);
+		if (i < 2)
+			ASSERT_EQ(0, ktb_event_detach(&self->nl, self->s.id, self->e.id, NULL));
+		ASSERT_EQ(0, ktb_session_del(&self->nl, self->s.id));
+		/* The kernel may put off the last of it. */
+		EXPECT_TRUE(ktb_wait_for(!ktb_prog_exists(id), 10));
+	}
+}
+
+TEST_HARNESS_MAIN
