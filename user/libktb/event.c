@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Events of a session over the control connection. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -140,6 +141,11 @@ static int parse_attr(struct nlattr *attr, struct ktb_event_info *event)
 	case KTB_A_EVENT_PERF_ATTR:
 		parse_perf_attr(attr, event);
 		break;
+	case KTB_A_EVENT_PROGRAM_ID:
+		event->program = ktb_attr_uint(attr);
+		break;
+	case KTB_A_EVENT_PROGRAM_TEXT:
+		return parse_text(attr, &event->program_text);
 	case KTB_A_EVENT_LEDGER:
 		parse_ledger(attr, &event->ledger);
 		break;
@@ -183,6 +189,7 @@ void ktb_event_info_copy(struct ktb_event_info *to, const struct ktb_event_info 
 	to->tids = NULL;
 	to->cpus = NULL;
 	to->cgroup = NULL;
+	to->program_text = NULL;
 	to->cpu_ledgers = NULL;
 	to->nr_pids = 0;
 	to->nr_tids = 0;
@@ -195,6 +202,7 @@ static void event_info_free(struct ktb_event_info *event)
 	free(event->tids);
 	free(event->cpus);
 	free(event->cgroup);
+	free(event->program_text);
 	free(event->cpu_ledgers);
 }
 
@@ -222,6 +230,21 @@ static int put_functions(struct nl_msg *msg, const struct ktb_event_options *opt
 	return err;
 }
 
+static int put_program(struct nl_msg *msg, const struct ktb_event_options *options)
+{
+	char text[KTRACE_BRIDGE_PROGRAM_TEXT_LEN + 1];
+	int err;
+
+	if (!options->has_program)
+		return 0;
+	err = nla_put_s32(msg, KTB_A_EVENT_PROGRAM, options->program);
+	if (!options->program_text || err)
+		return err;
+	/* It is but to be shown: of a long one the beginning. */
+	snprintf(text, sizeof(text), "%s", options->program_text);
+	return nla_put_string(msg, KTB_A_EVENT_PROGRAM_TEXT, text);
+}
+
 /* Returns 0, or an error of libnl's if the request gets too long. */
 static int put_options(struct nl_msg *msg, const struct ktb_event_options *options)
 {
@@ -244,6 +267,7 @@ static int put_options(struct nl_msg *msg, const struct ktb_event_options *optio
 			      nla_put(msg, KTB_A_EVENT_PERF_ATTR, options->attr->size,
 				      options->attr);
 	err = err ?: put_functions(msg, options);
+	err = err ?: put_program(msg, options);
 	if (options->disabled)
 		err = err ?: nla_put_u8(msg, KTB_A_EVENT_ENABLED, 0);
 	return err;

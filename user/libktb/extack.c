@@ -33,6 +33,8 @@ static const char *const event_attrs[KTB_A_EVENT_MAX + 1] = {
 	[KTB_A_EVENT_PER_CPU] = "per-cpu",
 	[KTB_A_EVENT_LEDGER] = "ledger",
 	[KTB_A_EVENT_CPU_LEDGER] = "cpu-ledger",
+	[KTB_A_EVENT_PROGRAM] = "program",
+	[KTB_A_EVENT_PROGRAM_TEXT] = "program-text",
 };
 
 static const char *const source_attrs[KTB_A_SOURCE_MAX + 1] = {

@@ -309,6 +309,9 @@ struct ktb_ledger {
  *	names, the event's name then being only a name; NULL for another source
  * @nr_functions: entries in @functions
  * @graph: with @functions, at their return
+ * @has_program: a BPF program says of each hit whether it is taken
+ * @program: with @has_program, its descriptor, as of ktb_filter_load()
+ * @program_text: with @has_program, what to show of it, or NULL
  * @disabled: attach it disabled
  *
  * Numbers of processes and threads are those of the caller's pid namespace.
@@ -326,6 +329,9 @@ struct ktb_event_options {
 	char *const *functions;
 	unsigned int nr_functions;
 	bool graph;
+	bool has_program;
+	int program;
+	const char *program_text;
 	bool disabled;
 };
 
@@ -346,6 +352,8 @@ struct ktb_event_options {
  * @cpus: the CPUs it is limited to, such as "0-3,8"; NULL for none
  * @cgroup: the control group it is limited to; NULL for none
  * @attr: the perf event that fires; its size is 0 for a tracepoint
+ * @program: number of the BPF program that says what is taken, 0 for none
+ * @program_text: what is to be shown of that program; NULL for nothing
  * @ledger: sum over all CPUs
  * @nr_cpu_ledgers: entries in @cpu_ledgers
  * @cpu_ledgers: one per CPU that had a hit, when asked for
@@ -366,6 +374,8 @@ struct ktb_event_info {
 	char *cpus;
 	char *cgroup;
 	struct perf_event_attr attr;
+	uint32_t program;
+	char *program_text;
 	struct ktb_ledger ledger;
 	unsigned int nr_cpu_ledgers;
 	struct ktb_ledger *cpu_ledgers;
@@ -387,12 +397,50 @@ struct ktb_event_info {
  * * -ESRCH: a process, thread or control group is not there
  * * -E2BIG: more processes, threads or CPUs than a request has room for
  * * -ENOSPC: the session has as many events as it can have
- * * -EOPNOTSUPP: the event cannot be attached
+ * * -EOPNOTSUPP: the event cannot be attached, or not with a program
+ * * -EACCES: the program reads beyond the event's record
  * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
  * * -ENOMEM: out of memory
  */
 int ktb_event_attach(struct ktb_conn *conn, uint32_t session, const char *name,
 		     const struct ktb_event_options *options, struct ktb_event_info *event);
+
+/**
+ * ktb_filter_load() - make a BPF program of a filter on the fields of an event
+ * @name: name of the event, "system:event"
+ * @filter: the filter, in ftrace's notation: 'prev_pid != 0 && next_comm ~ "kworker*"'
+ * @error: set to what is wrong, one line, when it fails
+ * @len: bytes of @error
+ *
+ * Beside the event's own fields there are common_pid, cpu and comm, of the thread
+ * that hits. Elements of arrays are named args[0]. Globs have '*', '?' and classes,
+ * [a-z]; of strings without a fixed length they see the first 255 bytes.
+ *
+ * Return: a descriptor for struct ktb_event_options, to be closed by the caller, or
+ * * -EINVAL: the filter is wrong, @error says at which column
+ * * -ENOENT: no such event
+ * * -EPERM: programs may not be loaded
+ * * -ENOMEM: out of memory
+ * * another errno of bpf(2)
+ */
+int ktb_filter_load(const char *name, const char *filter, char *error, size_t len);
+
+/**
+ * ktb_program_load() - load a BPF program from an object file
+ * @path: file that a compiler made
+ * @wanted: section or name of the program, NULL if there is but one
+ * @counter: it is for a counter, not for a tracepoint; of no matter to a program whose
+ *	section says what it is
+ * @error: set to what is wrong, one line, when it fails
+ * @len: bytes of @error
+ *
+ * Return: a descriptor for struct ktb_event_options, to be closed by the caller, or
+ * * -ENOENT: no such file or program
+ * * -EINVAL: more than one program, or not an object file
+ * * -EOPNOTSUPP: this library was built without libbpf
+ * * another errno of libbpf
+ */
+int ktb_program_load(const char *path, const char *wanted, bool counter, char *error, size_t len);
 
 /**
  * ktb_event_detach() - detach an event

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/* BPF programs from object files, through libbpf. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "internal.h"
+
+#ifdef HAVE_LIBBPF
+#include <bpf/libbpf.h>
+
+#define PREFIX "libbpf: "
+
+/* What libbpf said last, without its name and newline. */
+static __thread char said[KTB_ERROR_LEN];
+
+__attribute__((format(printf, 2, 0))) static int hear(enum libbpf_print_level level,
+						      const char *format, va_list ap)
+{
+	if (level != LIBBPF_WARN)
+		return 0;
+	if (!strncmp(format, PREFIX, strlen(PREFIX)))
+		format += strlen(PREFIX);
+	vsnprintf(said, sizeof(said), format, ap);
+	said[strcspn(said, "\n")] = 0;
+	return 0;
+}
+
+/* libbpf has error numbers of its own. */
+static int fail(int err, const char *what, char *error, size_t len)
+{
+	if (err <= -__LIBBPF_ERRNO__START)
+		err = -EINVAL;
+	snprintf(error, len, "%s%s", what, *said ? said : strerror(-err));
+	return err;
+}
+
+static bool is_wanted(const struct bpf_program *program, const char *wanted)
+{
+	return !wanted || !strcmp(bpf_program__section_name(program), wanted) ||
+	       !strcmp(bpf_program__name(program), wanted);
+}
+
+/* The one program that is wanted, of which no other is loaded. */
+static int choose(struct bpf_object *object, const char *wanted, struct bpf_program **chosen,
+		  char *error, size_t len)
+{
+	struct bpf_program *program;
+	char names[256] = "";
+	unsigned int nr = 0;
+	size_t end = 0;
+
+	*chosen = NULL;
+	bpf_object__for_each_program(program, object)
+	{
+		bool is = is_wanted(program, wanted);
+
+		bpf_program__set_autoload(program, is && !nr);
+		if (end < sizeof(names))
+			end += snprintf(names + end, sizeof(names) - end, "%s%s", end ? ", " : "",
+					bpf_program__name(program));
+		nr += is;
+		if (is && nr == 1)
+			*chosen = program;
+	}
+	if (nr == 1)
+		return 0;
+	if (nr)
+		snprintf(error, len, "which program of %s?", names);
+	else if (wanted)
+		snprintf(error, len, "no program '%s'; there is %s", wanted, end ? names : "none");
+	else
+		snprintf(error, len, "no BPF program in it");
+	return nr ? -EINVAL : -ENOENT;
+}
+
+static int load(struct bpf_object *object, const char *wanted, bool counter, char *error,
+		size_t len)
+{
+	struct bpf_program *program;
+	int err = choose(object, wanted, &program, error, len), fd;
+
+	if (err)
+		return err;
+	if (bpf_program__type(program) == BPF_PROG_TYPE_UNSPEC)
+		bpf_program__set_type(program, counter ? BPF_PROG_TYPE_PERF_EVENT :
+							 BPF_PROG_TYPE_TRACEPOINT);
+	err = bpf_object__load(object);
+	if (err)
+		return fail(err, "the kernel did not load it: ", error, len);
+	/* The object goes; the program stays as long as somebody has it. */
+	fd = fcntl(bpf_program__fd(program), F_DUPFD_CLOEXEC, 3);
+	return fd >= 0 ? fd : fail(-errno, "", error, len);
+}
+
+int ktb_program_load(const char *path, const char *wanted, bool counter, char *error, size_t len)
+{
+	libbpf_print_fn_t before = libbpf_set_print(hear);
+	struct bpf_object *object;
+	int err;
+
+	*error = 0;
+	*said = 0;
+	object = bpf_object__open_file(path, NULL);
+	if (object) {
+		err = load(object, wanted, counter, error, len);
+		bpf_object__close(object);
+	} else {
+		err = fail(-errno, "", error, len);
+	}
+	libbpf_set_print(before);
+	return err;
+}
+#else
+int ktb_program_load(const char *path, const char *wanted, bool counter, char *error, size_t len)
+{
+	(void)path;
+	(void)wanted;
+	(void)counter;
+	snprintf(error, len, "this was built without libbpf, which loads programs");
+	return -EOPNOTSUPP;
+}
+#endif
