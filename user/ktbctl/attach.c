@@ -19,7 +19,7 @@ static bool is_general(const struct ktb_conn *conn, int err)
 
 	if (err == -ESRCH || err == -ENOMEM || err == -E2BIG)
 		return true;
-	return attr && strcmp(attr, "name");
+	return attr && strcmp(attr, "name") && strcmp(attr, "program");
 }
 
 /*
@@ -111,6 +111,29 @@ static int attach_any(struct ktb_conn *conn, const struct ktb_session_info *sess
 	return attach_item(conn, session, &own, item);
 }
 
+/* A filter is made for each event: it need not fit all of a pattern. */
+static int attach_with_program(struct ktb_conn *conn, const struct ktb_session_info *session,
+			       const struct ktb_event_options *options,
+			       const struct tracing *tracing, struct choice_item *item)
+{
+	struct event_program *program = programs_find(tracing, item->group);
+	struct ktb_event_options with = *options;
+	char error[512];
+	int err;
+
+	if (!program)
+		return attach_any(conn, session, options, tracing, item);
+	if (program_open(program, item, &with, error, sizeof(error))) {
+		if (item->named)
+			return fail("cannot attach %s: %s", item->name, error);
+		item->reason = reason_of(error, item->name);
+		return item->reason ? EXIT_DONE : fail("out of memory");
+	}
+	err = attach_any(conn, session, &with, tracing, item);
+	program_close(program, &with);
+	return err;
+}
+
 static int fail_none(const struct choice *choice)
 {
 	choice_note_skipped(choice, false);
@@ -140,7 +163,7 @@ int choice_attach(struct choice *choice, struct ktb_conn *conn,
 			err = item->reason ? EXIT_DONE : fail("out of memory");
 			continue;
 		}
-		err = attach_any(conn, session, &options, tracing, item);
+		err = attach_with_program(conn, session, &options, tracing, item);
 		nr += item->attached;
 		room -= item->attached && !item->named;
 	}

@@ -17,7 +17,10 @@ static int add_item(struct choice *choice, struct catalog_event *event, bool nam
 		if (!items)
 			return fail("out of memory");
 		choice->items = items;
-		items[choice->nr] = (struct choice_item){ .name = event->name };
+		items[choice->nr] = (struct choice_item){
+			.name = event->name,
+			.group = choice->group,
+		};
 		event->chosen = ++choice->nr;
 	}
 	if (named && !choice->items[event->chosen - 1].named) {
@@ -103,6 +106,7 @@ static int add_own_item(struct choice *choice, const struct choice_item *item)
 		return fail("out of memory");
 	choice->items = items;
 	items[choice->nr] = *item;
+	items[choice->nr].group = choice->group;
 	items[choice->nr++].named = true;
 	choice->nr_named++;
 	return EXIT_DONE;

@@ -72,6 +72,7 @@ static int choose_events(struct choice *choice, const struct options *options)
 		list = strdup(options->events[i]);
 		if (!list)
 			return fail("out of memory");
+		choice->group = i + 1;
 		for (rest = list; !err && (name = next_event(&rest));)
 			err = *name ? choice_add(choice, name) : EXIT_DONE;
 		free(list);
@@ -314,6 +315,8 @@ static int check_session_options(const struct context *context, struct recorder 
 	if (tracing->max_stack || tracing->pids.nr || tracing->tids.nr || tracing->max_events ||
 	    tracing->cgroup)
 		return fail_usage(context, "-g, -G, -p, -t and --max-events are for -e");
+	if (tracing->nr_programs)
+		return fail_usage(context, "--filter and --bpf are for -e");
 	if (!tracing->cpus)
 		return EXIT_DONE;
 	if (parse_number(tracing->cpus, INT_MAX, &cpu))
@@ -364,6 +367,7 @@ static int parse_options(const struct context *context, struct recorder *recorde
 			return fail_option(context, c, argv);
 		if (c == 'e' && add_event(options, optarg))
 			return EXIT_FAILED;
+		options->tracing.group = options->nr_events;
 		wrong = set_option(recorder, options, c, optarg);
 		if (wrong)
 			return fail_value(context, known, c, optarg ? optarg : "", wrong);
@@ -393,7 +397,7 @@ static int run_record(struct context *context, int argc, char **argv)
 		.json = context->json,
 		.use_threads = sysconf(_SC_NPROCESSORS_ONLN) > 1,
 	};
-	struct options options = { 0 };
+	struct options options = { .tracing.is_grouped = true };
 	int err = parse_options(context, &recorder, &options, argc, argv);
 
 	if (!err)

@@ -48,6 +48,11 @@ static const char help_stat[] =
 	"                    or not\n"
 	"  -a, --all-cpus    of all processes on all CPUs, COMMAND or not\n"
 	"      --hist        of fgraph: events, how long the calls took: a histogram each\n"
+	"      --filter EXPR of the -e before it, only hits with such fields:\n"
+	"                    'prev_pid != 0 && next_comm ~ \"k*\"'\n"
+	"      --bpf FILE[:NAME]\n"
+	"                    of the -e before it, only hits for which a BPF program, that\n"
+	"                    object file's, does not return 0\n"
 	"      --json        print JSON, with -I a line for each interval\n"
 	"\n"
 	"The exit status is COMMAND's, if counting did not fail.\n";
@@ -102,6 +107,7 @@ static int choose(struct stat *stat)
 		list = strdup(stat->events[i]);
 		if (!list)
 			return fail("out of memory");
+		stat->choice.group = i + 1;
 		for (rest = list; !err && (name = next_event(&rest));)
 			err = *name ? choice_add(&stat->choice, name) : EXIT_DONE;
 		free(list);
@@ -163,6 +169,9 @@ static int open_counters(struct stat *stat, unsigned int *left)
 			return fail("%s: counters of a control group are for perf stat -G",
 				    item->name);
 		if (item->counter && !item->excluded) {
+			if (programs_find(&stat->tracing, item->group))
+				return fail("%s is counted without hits that a program could see",
+					    item->name);
 			err = stat_counter_open(&counted->counter, item->counter, &stat->tracing,
 						only_command(stat));
 			counted->is_counter = true;
@@ -575,6 +584,8 @@ static int parse_options(struct stat *stat, int argc, char **argv)
 		{ "verbose", no_argument, NULL, 'v' },
 		{ "no-inherit", no_argument, NULL, OPTION_NO_INHERIT },
 		{ "hist", no_argument, NULL, OPTION_HIST },
+		{ "filter", required_argument, NULL, OPTION_FILTER },
+		{ "bpf", required_argument, NULL, OPTION_BPF },
 		{ 0 },
 	};
 	const char *wrong;
@@ -586,6 +597,7 @@ static int parse_options(struct stat *stat, int argc, char **argv)
 			return fail_option(stat->context, c, argv);
 		if (c == 'e' && add_event(stat, optarg))
 			return EXIT_FAILED;
+		stat->tracing.group = stat->nr_events;
 		stat->hist |= c == OPTION_HIST;
 		if (c == 'e' || c == OPTION_HIST)
 			continue;
@@ -601,7 +613,7 @@ static int parse_options(struct stat *stat, int argc, char **argv)
 
 static int run_stat(struct context *context, int argc, char **argv)
 {
-	struct stat stat = { .context = context, .signals = -1 };
+	struct stat stat = { .context = context, .signals = -1, .tracing.is_grouped = true };
 	int err = parse_options(&stat, argc, argv);
 
 	if (!err)

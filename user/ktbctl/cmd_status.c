@@ -81,6 +81,16 @@ static void print_cgroup(const char *cgroup)
 	       clean_text(cgroup, strlen(cgroup), clean, sizeof(clean)));
 }
 
+static void print_program(const struct ktb_event_info *event)
+{
+	const char *text = event->program_text ? event->program_text : "";
+	char clean[KTRACE_BRIDGE_PROGRAM_TEXT_LEN + 1];
+
+	clean_text(text, strlen(text), clean, sizeof(clean));
+	printf("    only what BPF program %u takes%s%s\n", event->program, *clean ? ": " : "",
+	       clean);
+}
+
 /* What is not as usual. */
 static void print_options(const struct ktb_event_info *event)
 {
@@ -94,6 +104,8 @@ static void print_options(const struct ktb_event_info *event)
 		printf("    only on CPU %s\n", event->cpus);
 	if (event->cgroup)
 		print_cgroup(event->cgroup);
+	if (event->program)
+		print_program(event);
 }
 
 static void print_event(const struct ktb_event_info *event, int width)
@@ -185,6 +197,11 @@ static void add_limits(struct json_object *object, const struct ktb_event_info *
 	if (event->cgroup)
 		json_object_object_add(object, "cgroup",
 				       json_text(event->cgroup, strlen(event->cgroup)));
+	if (event->program)
+		add_u64(object, "program", event->program);
+	if (event->program_text)
+		json_object_object_add(object, "program_text",
+				       json_text(event->program_text, strlen(event->program_text)));
 }
 
 static struct json_object *json_events(const struct ktb_event_info *events, int nr)

@@ -101,6 +101,7 @@ struct choice_item {
 	const char *name; /* the catalog's, the counter's or the functions' */
 	struct ktb_perf_event *counter; /* it is one, or NULL */
 	struct ktb_functions *functions; /* it is calls of them, or NULL */
+	unsigned int group; /* number of the -e that names it, 0: there is none */
 	bool named; /* in full: it must succeed */
 	bool excluded;
 	bool count_only; /* it makes no records, even if the session does */
@@ -114,6 +115,7 @@ struct choice {
 	struct choice_item *items;
 	unsigned int nr;
 	unsigned int nr_named;
+	unsigned int group; /* of what is added */
 	char **excludes; /* patterns */
 	unsigned int nr_excludes;
 };

@@ -121,6 +121,9 @@ const char *tracing_set(struct tracing *tracing, int c, const char *text)
 		return NULL;
 	case OPTION_MAX_EVENTS:
 		return parse_max_events(text, &tracing->max_events);
+	case OPTION_FILTER:
+	case OPTION_BPF:
+		return programs_add(tracing, c, text);
 	}
 	return "is of no use here";
 }
@@ -162,4 +165,5 @@ void tracing_free(struct tracing *tracing)
 {
 	free(tracing->pids.ids);
 	free(tracing->tids.ids);
+	programs_free(tracing);
 }

@@ -16,6 +16,8 @@ enum {
 	OPTION_MAX_STACK = 256,
 	OPTION_NO_INHERIT,
 	OPTION_MAX_EVENTS,
+	OPTION_FILTER,
+	OPTION_BPF,
 	OPTION_OWN, /* the first one that is a command's own */
 };
 
@@ -32,7 +34,9 @@ enum {
 	{ "verbose", no_argument, NULL, 'v' },				\
 	{ "max-stack", required_argument, NULL, OPTION_MAX_STACK },	\
 	{ "no-inherit", no_argument, NULL, OPTION_NO_INHERIT },		\
-	{ "max-events", required_argument, NULL, OPTION_MAX_EVENTS }
+	{ "max-events", required_argument, NULL, OPTION_MAX_EVENTS },	\
+	{ "filter", required_argument, NULL, OPTION_FILTER },		\
+	{ "bpf", required_argument, NULL, OPTION_BPF }
 /* clang-format on */
 
 #define TRACING_HELP                                                                        \
@@ -48,6 +52,11 @@ enum {
 	"  -C, --cpu CPUS    only hits on these CPUs, such as 0-3,8\n"                      \
 	"  -G, --cgroup PATH only hits of tasks in this control group or below it\n"        \
 	"  -a, --all-cpus    hits of all processes on all CPUs, as without -p, -t, -C\n"    \
+	"      --filter EXPR only hits whose fields are so, 'pid != 0 && comm ~ sh*', as\n" \
+	"                    ktbctl(1) says; behind -e, of its events alone\n"              \
+	"      --bpf FILE[:NAME]\n"                                                         \
+	"                    only hits for which a BPF program, that object file's, does\n" \
+	"                    not return 0\n"                                                \
 	"      --max-events N\n"                                                            \
 	"                    attach at most N events, of patterns the first ones (1024)\n"  \
 	"  -v, --verbose     name each event that is attached or skipped\n"
@@ -55,6 +64,14 @@ enum {
 struct id_list {
 	uint32_t *ids;
 	unsigned int nr;
+};
+
+/* What says of each hit of some events whether it is taken: either of the first two. */
+struct event_program {
+	const char *filter;
+	const char *object;
+	unsigned int group; /* of the events it is for, as in struct choice_item */
+	int fd; /* of the object's, -1: not loaded yet */
 };
 
 struct tracing {
@@ -69,11 +86,24 @@ struct tracing {
 	const char *cgroup; /* NULL: all */
 	unsigned int max_events;
 	bool verbose;
+	bool is_grouped; /* events are given by -e */
+	unsigned int group; /* the last of them, 0: none so far */
+	struct event_program *programs;
+	unsigned int nr_programs;
 };
 
 const char *tracing_set(struct tracing *tracing, int c, const char *text);
 int tracing_check(const struct context *context, const struct tracing *tracing);
 void tracing_event_options(const struct tracing *tracing, struct ktb_event_options *options);
+
+/* programs.c */
+const char *programs_add(struct tracing *tracing, int c, const char *text);
+struct event_program *programs_find(const struct tracing *tracing, unsigned int group);
+int program_open(struct event_program *program, const struct choice_item *item,
+		 struct ktb_event_options *options, char *error, size_t len);
+void program_close(const struct event_program *program, const struct ktb_event_options *options);
+void programs_free(struct tracing *tracing);
+
 /* counters.c */
 const char *parse_freq(const char *text, uint64_t *freq);
 void counter_set_rate(struct perf_event_attr *attr, const struct tracing *tracing);
