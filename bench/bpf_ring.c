@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * bpf_ring [-b BYTES] [-r | -o FILE] EVENT: a BPF program on a tracepoint that
+ * bpf_ring [-b BYTES] [-n PID | -p PID] [-r | -o FILE] EVENT: a BPF program on a tracepoint that
  * sends time, process, thread and the event's fields through a BPF ring buffer,
  * read with libbpf. What there is to compare with: typed pointers, loads in
  * place of helper calls wherever BPF allows them, one reservation, no copy.
  *
  *	-b BYTES	size of the ring buffer (262144)
+ *	-n PID		no hits of this thread
+ *	-p PID		no others
  *	-r		read and count
  *	-o FILE		read into FILE
  *
@@ -44,6 +46,7 @@ struct program {
 	struct btf *btf;	/* the kernel's types */
 };
 
+static const char *not_of, *only_of; /* threads */
 static volatile sig_atomic_t ended;
 static unsigned long long records, bytes;
 static FILE *file;
@@ -150,6 +153,13 @@ static void assemble(struct program *p, const struct event *event, int map)
 	unsigned int size;
 
 	emit(p, MOV(BPF_REG_6, BPF_REG_1));
+	if (not_of || only_of) {
+		emit(p, CALL(BPF_FUNC_get_current_pid_tgid));
+		emit(p, INSN(BPF_JMP32 | (not_of ? BPF_JNE : BPF_JEQ) | BPF_K, BPF_REG_0, 0, 2,
+			     atoi(not_of ? not_of : only_of)));
+		emit(p, MOV_IMM(BPF_REG_0, 0));
+		emit(p, EXIT());
+	}
 	emit(p, INSN(BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map));
 	emit(p, INSN(0, 0, 0, 0, 0));
 	size = p->nr;
@@ -241,9 +251,13 @@ int main(int argc, char **argv)
 	bool reads = false;
 	int option;
 
-	while ((option = getopt(argc, argv, "b:ro:")) != -1) {
+	while ((option = getopt(argc, argv, "b:n:p:ro:")) != -1) {
 		if (option == 'b') {
 			size = strtoul(optarg, NULL, 0);
+		} else if (option == 'n') {
+			not_of = optarg;
+		} else if (option == 'p') {
+			only_of = optarg;
 		} else if (option == 'r' || option == 'o') {
 			reads = true;
 			file = option == 'o' ? fopen(optarg, "w") : NULL;
@@ -254,7 +268,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind != argc - 1)
-		errx(2, "usage: bpf_ring [-b BYTES] [-r | -o FILE] EVENT");
+		errx(2, "usage: bpf_ring [-b BYTES] [-n PID | -p PID] [-r | -o FILE] EVENT");
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
 	run(argv[optind], size, reads);
