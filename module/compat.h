@@ -172,31 +172,15 @@ static inline bool ktb_program_sleeps(const struct bpf_prog *prog)
 #endif
 }
 
-/*
- * Whether a BPF program must not interrupt itself on a CPU: what it finds in maps
- * would change under it. Since 6.13 it may have its stack in per-CPU memory, too.
- */
-static inline bool ktb_program_is_alone(const struct bpf_prog *prog)
+/* Since 6.13 a BPF program may have its stack in per-CPU memory. */
+static inline bool ktb_program_has_own_stack(const struct bpf_prog *prog)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-	if (prog->aux->priv_stack_ptr)
-		return true;
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+	return false;
+#else
+	return prog->aux->priv_stack_ptr;
 #endif
-	return prog->aux->used_map_cnt;
 }
-
-/* 7.0 has these two, since arm64 counts in another way. */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 0, 0)
-static __always_inline bool bpf_prog_get_recursion_context(struct bpf_prog *prog)
-{
-	return this_cpu_inc_return(*prog->active) == 1;
-}
-
-static __always_inline void bpf_prog_put_recursion_context(struct bpf_prog *prog)
-{
-	this_cpu_dec(*prog->active);
-}
-#endif
 
 /* 6.3 lets a refusal have a number in it. */
 #ifdef NL_SET_ERR_MSG_FMT

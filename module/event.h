@@ -102,7 +102,6 @@ struct ktb_source {
  * @cgroup: the control group whose tasks' hits are taken, NULL for all
  * @program: says of each hit whether it is taken, NULL if all are
  * @program_reach: bytes of a record that it may read
- * @program_alone: it has state, and must not interrupt itself on a CPU
  * @program_pure: it does nothing but look at the record
  * @session: where it is attached; it holds the event
  * @node: in @session->events, which says what guards it
@@ -131,7 +130,6 @@ struct ktb_event {
 	struct cgroup *cgroup;
 	struct bpf_prog *program;
 	unsigned int program_reach;
-	bool program_alone;
 	bool program_pure;
 
 	struct ktb_session *session;

@@ -21,6 +21,8 @@ struct ktb_aside __percpu *ktb_asides[KTB_NR_ASIDES];
 
 static unsigned int ktb_aside_users;	/* events with a program; ktb_lock */
 
+static DEFINE_PER_CPU(unsigned int, ktb_program_active);
+
 static void ktb_asides_free(void)
 {
 	unsigned int i;
@@ -57,11 +59,13 @@ static void ktb_asides_put(void)
 }
 
 /**
- * ktb_program_run_alone - ask a program that has state
+ * ktb_program_run_alone - ask a program that calls something
  * @prog: the program
  * @context: what it expects
  *
- * Maps say in lockdep's terms that they are read under RCU's own lock. As
+ * What it calls may take locks, of a map or, on 6.1, of trace_printk(), hit events while
+ * it holds one, and be interrupted by an NMI: so no second one is entered on a
+ * CPU, as the kernel does with programs of these types by bpf_prog_active. As
  * ktb_program_run() otherwise.
  *
  * Return: 1, 0 or -EBUSY as ktb_program_run() does.
@@ -70,12 +74,13 @@ int ktb_program_run_alone(struct bpf_prog *prog, const void *context)
 {
 	int keep = -EBUSY;
 
-	if (likely(bpf_prog_get_recursion_context(prog))) {
+	if (likely(this_cpu_inc_return(ktb_program_active) == 1)) {
+		/* Maps say in lockdep's terms that they are read under RCU's own lock. */
 		rcu_read_lock();
 		keep = !!bpf_prog_run(prog, context);
 		rcu_read_unlock();
 	}
-	bpf_prog_put_recursion_context(prog);
+	this_cpu_dec(ktb_program_active);
 	return keep;
 }
 
@@ -91,15 +96,16 @@ static bool ktb_program_is(int fd, enum bpf_prog_type type)
 }
 
 /*
- * A program that calls nothing sees but the record, and of that not the first 8 bytes:
- * the verifier lets it have them no more than write to it. So it can be shown the
- * record in the ring, where it is not aligned to 8.
+ * A program that calls nothing and has no maps sees but the record, and of that not
+ * the first 8 bytes: the verifier lets it have them no more than write to it. So it
+ * can be shown the record in the ring, where it is not aligned to 8.
  */
 static bool ktb_program_is_pure(const struct bpf_prog *prog)
 {
 	unsigned int i;
 
-	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || ktb_program_is_alone(prog))
+	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || prog->aux->used_map_cnt ||
+	    ktb_program_has_own_stack(prog))
 		return false;
 	for (i = 0; i < prog->len; i++) {
 		u8 code = prog->insnsi[i].code;
@@ -220,7 +226,6 @@ int ktb_program_set(struct ktb_event *event, const struct ktb_program_options *o
 		goto err_memory;
 	event->program = prog;
 	event->program_reach = prog->aux->max_ctx_offset;
-	event->program_alone = ktb_program_is_alone(prog);
 	event->program_pure = ktb_program_is_pure(prog);
 	return 0;
 

@@ -67,14 +67,14 @@ int ktb_program_run_alone(struct bpf_prog *prog, const void *context);
  * Any context, preemption disabled, which is a read section of RCU. Counterpart of
  * trace_call_bpf().
  *
- * Return: 1 to keep the hit, 0 to drop it, -EBUSY if it interrupted the same program,
- * which is not to be entered a second time.
+ * Return: 1 to keep the hit, 0 to drop it, -EBUSY if it hit while another program ran
+ * on this CPU, unless it is pure.
  */
 static __always_inline int ktb_program_run(const struct ktb_event *event, const void *context)
 {
-	if (event->program_alone)
-		return ktb_program_run_alone(event->program, context);
-	return !!bpf_prog_run(event->program, context);
+	if (event->program_pure)
+		return !!bpf_prog_run(event->program, context);
+	return ktb_program_run_alone(event->program, context);
 }
 
 #endif /* _KTB_PROGRAM_H */
