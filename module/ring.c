@@ -27,19 +27,14 @@
  * arrived, and any later producer sees the reader waiting.
  */
 
-#include <linux/gfp.h>
 #include <linux/kcsan-checks.h>
-#include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/time.h>
 #include <linux/topology.h>
 #include <linux/uaccess.h>
-#include <linux/vmalloc.h>
 #include <uapi/linux/ktrace_bridge.h>
 
 #include "ring.h"
-
-#define KTB_GFP		(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 static_assert(sizeof(long) == sizeof(u64));
 static_assert(offsetof(struct ktb_ring_page, data_head) == 128);
@@ -334,63 +329,6 @@ void ktb_ring_set_watermark(struct ktb_ring *ring, unsigned int watermark)
 	WRITE_ONCE(ring->watermark, min_t(unsigned long, watermark, ring->size / 2));
 }
 
-static unsigned long ktb_ring_nr_data_pages(const struct ktb_ring *ring)
-{
-	return ring->size >> PAGE_SHIFT;
-}
-
-/*
- * What may be mapped how stands in the uapi header. The pages are inserted at
- * once and counted by the mapping, so that fork, split and move need no help
- * from us and a mapping may outlive the ring.
- */
-static int ktb_ring_check_vma(const struct ktb_ring *ring,
-			      struct vm_area_struct *vma,
-			      unsigned long pgoff)
-{
-	unsigned long nr_pages = vma_pages(vma);
-	unsigned long nr_data = ktb_ring_nr_data_pages(ring);
-	bool control = pgoff == 0 && nr_pages == 1;
-	bool data = pgoff <= 1 && (nr_pages == nr_data + 1 - pgoff ||
-				   nr_pages == 2 * nr_data + 1 - pgoff);
-
-	if (!(vma->vm_flags & VM_MAYSHARE))
-		return -EINVAL;
-	if (!control && !data)
-		return -EINVAL;
-	if (vma->vm_flags & VM_EXEC)
-		return -EACCES;
-	if (!control && (vma->vm_flags & VM_WRITE))
-		return -EACCES;
-	return 0;
-}
-
-/**
- * ktb_ring_mmap - map a ring, or a part of it, into a process
- * @ring: the ring
- * @vma: the mapping to be
- * @pgoff: its first page, counted from the ring's control page
- *
- * Called with the mmap lock held.
- *
- * Return: 0, or
- * * -EINVAL - not shared, or neither the control page nor the data as a whole
- * * -EACCES - writable or executable where that is not allowed
- * * -ENOMEM - no memory for page tables
- */
-int ktb_ring_mmap(struct ktb_ring *ring, struct vm_area_struct *vma,
-		  unsigned long pgoff)
-{
-	bool control = pgoff == 0 && vma_pages(vma) == 1;
-	int err = ktb_ring_check_vma(ring, vma, pgoff);
-
-	if (err)
-		return err;
-
-	vm_flags_clear(vma, control ? VM_MAYEXEC : VM_MAYEXEC | VM_MAYWRITE);
-	return remap_vmalloc_range(vma, ring->base, pgoff);
-}
-
 /*
  * Bytes of whole records, from @tail on, that fit into @len. The positions come
  * from a page that the reader may have scribbled on; the caller made sure that
@@ -464,45 +402,6 @@ out:
 	return fit;
 }
 
-static void ktb_ring_free_pages(struct ktb_ring *ring)
-{
-	while (ring->nr_pages)
-		put_page(ring->pages[--ring->nr_pages]);
-	kvfree(ring->pages);
-}
-
-static int ktb_ring_alloc_pages(struct ktb_ring *ring)
-{
-	unsigned long nr_data = ktb_ring_nr_data_pages(ring);
-	int node = cpu_to_node(ring->cpu);
-
-	ring->pages = kvmalloc_array(1 + 2 * nr_data, sizeof(*ring->pages), KTB_GFP);
-	if (!ring->pages)
-		return -ENOMEM;
-
-	while (ring->nr_pages < 1 + nr_data) {
-		struct page *page = fatal_signal_pending(current) ? NULL :
-			alloc_pages_node(node, KTB_GFP | __GFP_ZERO, 0);
-
-		if (!page)
-			goto err_free_pages;
-		ring->pages[ring->nr_pages++] = page;
-		cond_resched();
-	}
-	memcpy(ring->pages + 1 + nr_data, ring->pages + 1,
-	       nr_data * sizeof(*ring->pages));
-
-	ring->base = vmap(ring->pages, 1 + 2 * nr_data, VM_MAP | VM_USERMAP,
-			  PAGE_KERNEL);
-	if (!ring->base)
-		goto err_free_pages;
-	return 0;
-
-err_free_pages:
-	ktb_ring_free_pages(ring);
-	return -ENOMEM;
-}
-
 /**
  * ktb_ring_renew - make the control page right for a new reader
  * @ring: the ring; no reader is bound to it
@@ -555,7 +454,7 @@ struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config)
 	struct ktb_ring *ring;
 	int err;
 
-	ring = kzalloc_node(sizeof(*ring), KTB_GFP, cpu_to_node(cpu));
+	ring = kzalloc_node(sizeof(*ring), KTB_RING_GFP, cpu_to_node(cpu));
 	if (!ring)
 		return ERR_PTR(-ENOMEM);
 
@@ -639,7 +538,6 @@ void ktb_ring_speak(struct ktb_ring *ring)
  */
 void ktb_ring_destroy(struct ktb_ring *ring)
 {
-	vunmap(ring->base);
 	ktb_ring_free_pages(ring);
 	kfree(ring);
 }

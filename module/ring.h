@@ -2,6 +2,7 @@
 #ifndef _KTB_RING_H
 #define _KTB_RING_H
 
+#include <linux/gfp.h>
 #include <linux/irq_work.h>
 #include <linux/kernel.h>
 #include <linux/mutex.h>
@@ -13,6 +14,9 @@
 
 struct ktb_ring;
 struct vm_area_struct;
+
+/* Memory that is short is told of at once, without calling on the OOM killer. */
+#define KTB_RING_GFP	(GFP_KERNEL_ACCOUNT | __GFP_NORETRY | __GFP_NOWARN)
 
 /* Whether, and at what, the producer has to wake a reader. */
 enum ktb_ring_waiting {
@@ -159,6 +163,8 @@ struct ktb_ring_config {
 	void *owner;
 };
 
+int ktb_ring_alloc_pages(struct ktb_ring *ring);
+void ktb_ring_free_pages(struct ktb_ring *ring);
 struct ktb_ring *ktb_ring_create(int cpu, const struct ktb_ring_config *config);
 void ktb_ring_quiesce(struct ktb_ring *ring);
 void ktb_ring_hush(struct ktb_ring *ring);

@@ -12,6 +12,7 @@
 #include <linux/timex.h>
 #include <linux/vmalloc.h>
 #include <module/ring.c>
+#include <module/ring_pages.c>
 
 #define RECORD	64
 #define BATCH	500	/* records; half of the smallest ring */

@@ -18,6 +18,7 @@
 #include "shim.h"
 
 #include "ring.c"
+#include "ring_pages.c"
 #include "submit.c"
 
 #include <pthread.h>
