@@ -5,8 +5,10 @@
 #include <net/genetlink.h>
 
 struct ktb_event;
+struct ktb_event_options;
 struct ktb_ledger;
 struct ktb_session;
+struct perf_event_attr;
 
 extern struct genl_family ktb_genl_family;
 
@@ -19,6 +21,8 @@ struct ktb_session *ktb_nl_find_session(struct nlattr *id, struct nlattr *name,
 struct sk_buff *ktb_nl_reply_new(struct genl_info *info, size_t size, void **header);
 int ktb_nl_reply_send(struct sk_buff *skb, void *header, struct genl_info *info,
 		      int err);
+int ktb_nl_event_options(struct genl_info *info, struct ktb_event_options *options,
+			 struct perf_event_attr *attr);
 int ktb_nl_put_u64(struct sk_buff *skb, int attr, u64 value);
 
 /**
