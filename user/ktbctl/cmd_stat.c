@@ -4,7 +4,6 @@
  * session without records, counters by perf.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 
 #include "stat_counter.h"
 #include "stat_latency.h"
+#include "stat_print.h"
 #include "tracing.h"
 #include "workload.h"
 
@@ -56,17 +56,6 @@ static const char help_stat[] =
 	"      --json        print JSON, with -I a line for each interval\n"
 	"\n"
 	"The exit status is COMMAND's, if counting did not fail.\n";
-
-/* One event: in the session, or a counter. */
-struct counted {
-	const char *name;
-	bool is_counter;
-	uint64_t id; /* in the session */
-	bool is_time; /* it counts nanoseconds */
-	struct stat_counter counter;
-	struct stat_value last; /* when it was told last */
-	struct histogram *histogram; /* or NULL */
-};
 
 struct stat {
 	const struct context *context;
@@ -287,133 +276,18 @@ static int read_all(struct stat *stat, struct stat_value *values)
 
 /* ---- telling ---- */
 
-/* "1,234,567" */
-static void group_digits(uint64_t number, char *text, size_t len)
-{
-	char digits[32];
-	int nr = snprintf(digits, sizeof(digits), "%" PRIu64, number);
-	size_t at = 0;
-
-	for (int i = 0; i < nr && at + 2 < len; i++) {
-		if (i && (nr - i) % 3 == 0)
-			text[at++] = ',';
-		text[at++] = digits[i];
-	}
-	text[at] = 0;
-}
-
-static double share(const struct stat_value *value)
-{
-	return value->enabled ? (double)value->running / (double)value->enabled : 1;
-}
-
-static void print_value(const struct counted *counted, const struct stat_value *value)
-{
-	char number[48];
-
-	if (counted->is_time)
-		snprintf(number, sizeof(number), "%.2f ms", (double)value->count / NSEC_PER_MSEC);
-	else
-		group_digits(value->count, number, sizeof(number));
-	printf("%20s  %s", number, counted->name);
-	if (share(value) < 1)
-		printf("  (counted %.1f%% of the time)", 100 * share(value));
-	putchar('\n');
-}
-
-/* Below the count. */
-static void print_latency(const struct counted *counted, const struct stat_value *value)
-{
-	const struct histogram *histogram = counted->histogram;
-
-	if (value->lost)
-		printf("%20s  of them %" PRIu64 " lost, in no bucket\n", "", value->lost);
-	if (!histogram->nr)
-		return;
-	printf("%20s  %" PRIu64 " to %" PRIu64 " ns, %" PRIu64 " on average\n", "", histogram->min,
-	       histogram->max, histogram->sum / histogram->nr);
-	histogram_print(histogram);
-}
-
-static struct json_object *json_latency(const struct counted *counted,
-					const struct stat_value *value)
-{
-	struct json_object *object = histogram_json(counted->histogram, "ns");
-
-	json_object_object_add(object, "lost", json_object_new_uint64(value->lost));
-	return object;
-}
-
-static struct json_object *json_value(const struct counted *counted, const struct stat_value *value)
-{
-	struct json_object *object = json_object_new_object();
-
-	json_object_object_add(object, "name", json_text(counted->name, strlen(counted->name)));
-	json_object_object_add(object, "count", json_object_new_uint64(value->count));
-	if (counted->is_time)
-		json_object_object_add(object, "unit", json_object_new_string("ns"));
-	if (share(value) < 1)
-		json_object_object_add(object, "share", json_object_new_double(share(value)));
-	if (counted->histogram)
-		json_object_object_add(object, "latency", json_latency(counted, value));
-	return object;
-}
-
-static bool is_told(const struct counted *counted)
-{
-	return counted->is_counter || counted->id;
-}
-
-/* To the nanosecond, and no more. */
-static struct json_object *json_seconds(double seconds)
-{
-	char text[32];
-
-	snprintf(text, sizeof(text), "%.9f", seconds);
-	return json_object_new_double_s(seconds, text);
-}
-
-static int tell_json(const struct stat *stat, const struct stat_value *values, double seconds)
-{
-	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
-	struct json_object *object = json_object_new_object();
-	struct json_object *list = json_object_new_array();
-
-	json_object_object_add(object, "seconds", json_seconds(seconds));
-	for (unsigned int i = 0; i < stat->nr; i++)
-		if (is_told(&stat->all[i]))
-			json_object_array_add(list, json_value(&stat->all[i], &values[i]));
-	json_object_object_add(object, "events", list);
-	if (!stat->interval)
-		return output_json(object);
-	puts(json_object_to_json_string_ext(object, flags));
-	json_object_put(object);
-	return output_flush();
-}
-
-static int tell(const struct stat *stat, const struct stat_value *values, double seconds)
-{
-	if (stat->context->json)
-		return tell_json(stat, values, seconds);
-	for (unsigned int i = 0; i < stat->nr; i++) {
-		if (!is_told(&stat->all[i]))
-			continue;
-		if (stat->interval)
-			printf("%12.6f ", seconds);
-		print_value(&stat->all[i], &values[i]);
-		if (stat->all[i].histogram)
-			print_latency(&stat->all[i], &values[i]);
-	}
-	if (!stat->interval)
-		printf("\n%20.6f  seconds\n", seconds);
-	return output_flush();
-}
-
 /* What came since the last time; without intervals all. */
 static int tell_new(struct stat *stat)
 {
 	struct stat_value *values = calloc(stat->nr, sizeof(*values)), now;
-	double seconds = (double)(now_ns() - stat->begin) / NSEC_PER_SEC;
+	const struct stat_print print = {
+		.all = stat->all,
+		.values = values,
+		.nr = stat->nr,
+		.seconds = (double)(now_ns() - stat->begin) / NSEC_PER_SEC,
+		.interval = stat->interval,
+		.json = stat->context->json,
+	};
 	int err = values ? read_all(stat, values) : fail("out of memory");
 
 	for (unsigned int i = 0; i < stat->nr && !err; i++) {
@@ -423,7 +297,7 @@ static int tell_new(struct stat *stat)
 		stat->all[i].last = now;
 	}
 	if (!err)
-		err = tell(stat, values, seconds);
+		err = stat_print(&print);
 	for (unsigned int i = 0; i < stat->nr; i++)
 		if (stat->all[i].histogram)
 			*stat->all[i].histogram = (struct histogram){ 0 };
