@@ -6,9 +6,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include "ktb_cast.h"
+#include "ktb_ring.h"
 #include "ktb_worker.h"
 
 static struct ktb_cast *map(int fd)
@@ -121,4 +123,33 @@ struct ktb_actor *ktb_cast_find(struct ktb_cast *cast, pid_t tid)
 		if (cast->actor[i].tid == tid)
 			return &cast->actor[i];
 	return NULL;
+}
+
+static void take(const struct ktb_sample *s, void *arg)
+{
+	struct ktb_cast *cast = arg;
+	struct ktb_actor *actor = ktb_cast_find(cast, s->tid);
+	__u32 nr;
+
+	cast->samples++;
+	memcpy(&nr, s->raw + 8, sizeof(nr));
+	if (!actor || !actor->seen)
+		cast->strangers++;
+	else if (nr == SYS_getppid)
+		actor->got++;
+}
+
+int ktb_cast_read(struct ktb_cast *cast, int fd, struct ktb_walk *walk)
+{
+	struct ktb_ring ring;
+	int error = 0;
+
+	for (int cpu = 0; cpu < get_nprocs() && !error; cpu++) {
+		error = ktb_ring_map(&ring, fd, cpu);
+		if (error)
+			break;
+		ktb_ring_walk(&ring, walk, take, cast);
+		ktb_ring_unmap(&ring);
+	}
+	return error;
 }

@@ -9,6 +9,9 @@
 
 #include <stdbool.h>
 #include <sys/types.h>
+#include <linux/types.h>
+
+struct ktb_walk;
 
 #define KTB_MAX_ACTORS	32
 
@@ -24,6 +27,8 @@ struct ktb_cast {
 	int ready;	/* threads that wait for the gate */
 	int gate[2];	/* a pipe: a byte lets one thread pass */
 	int fd;		/* of this memory, for a program that is executed */
+	__u64 samples;	/* records */
+	__u64 strangers;	/* of them, of none who is to be seen */
 	struct ktb_actor actor[KTB_MAX_ACTORS];
 };
 
@@ -58,5 +63,28 @@ bool ktb_cast_is_ready(struct ktb_cast *cast, int n);
 void ktb_cast_go(struct ktb_cast *cast, int n);
 /* The thread of that number, the last one if it was used again. NULL if none. */
 struct ktb_actor *ktb_cast_find(struct ktb_cast *cast, pid_t tid);
+/*
+ * Read all rings of a reader, of an event that shows the number of a system call
+ * behind the common fields: what was recorded of whom. 0 or error.
+ */
+int ktb_cast_read(struct ktb_cast *cast, int fd, struct ktb_walk *walk);
+
+/* Each call of each thread is where it belongs; the event is detached. */
+#define EXPECT_CAST(cast, reader, ledger) do {					\
+	struct ktb_walk ktb_walk = {};						\
+										\
+	ASSERT_EQ(0, ktb_cast_read(cast, reader, &ktb_walk));			\
+	EXPECT_EQ(0, ktb_walk.malformed);					\
+	EXPECT_EQ(0, ktb_walk.lost);						\
+	EXPECT_LEDGER(ledger);							\
+	EXPECT_EQ((ledger)->written, (cast)->samples);				\
+	EXPECT_EQ(0, (cast)->strangers);					\
+	for (int ktb_i = 0; ktb_i < (cast)->n; ktb_i++) {			\
+		const struct ktb_actor *actor = &(cast)->actor[ktb_i];		\
+										\
+		EXPECT_EQ(actor->seen ? actor->calls : 0, actor->got)		\
+			TH_LOG("actor %d, thread %d", ktb_i, actor->tid);	\
+	}									\
+} while (0)
 
 #endif
