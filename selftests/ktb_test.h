@@ -86,14 +86,6 @@ static inline bool ktb_long(void)
 	return full && atoi(full) && access(KTB_LOCKDEP, F_OK) && access(KTB_KCSAN, F_OK);
 }
 
-/* The tests' own limits are made for a stock kernel: this one is so much slower. */
-static inline int ktb_timeout_scale(void)
-{
-	const char *scale = getenv("KTB_TIMEOUT_SCALE");
-
-	return scale ? atoi(scale) : 1;
-}
-
 static inline void ktb_scale_timeouts(void)
 {
 	struct __fixture_metadata *f;

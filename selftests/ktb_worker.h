@@ -12,6 +12,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <sys/types.h>
 #include <linux/types.h>
 
@@ -63,9 +64,17 @@ __u64 ktb_now(void);
 /* The state letter and the context switches so far of a thread of ours. */
 char ktb_thread_state(pid_t tid, __u64 *switches);
 
+/* Limits of time are made for a stock kernel: this one is so much slower. */
+static inline unsigned int ktb_timeout_scale(void)
+{
+	const char *scale = getenv("KTB_TIMEOUT_SCALE");
+
+	return scale ? atoi(scale) : 1;
+}
+
 /* Wait for a condition, at most that long. False if it never came true. */
 #define ktb_wait_for(condition, seconds) ({					\
-	__u64 ktb_end = ktb_now() + (seconds) * 1000000000ULL;			\
+	__u64 ktb_end = ktb_now() + (seconds) * ktb_timeout_scale() * 1000000000ULL; \
 	bool ktb_ok;								\
 										\
 	while (!(ktb_ok = (condition)) && ktb_now() < ktb_end)			\

@@ -603,7 +603,7 @@ TEST_F(ring, read_blocks)
 	if (!pid) {
 		char buf[4096];
 
-		alarm(10);
+		alarm(10 * ktb_timeout_scale());
 		_exit(read(self->fd, buf, sizeof(buf)) <= 0);
 	}
 	ktb_wait_for(({ __u64 n; ktb_thread_state(pid, &n) == 'S'; }), 5);

@@ -20,9 +20,7 @@
 /* For what the host takes away from an emulated guest. */
 static __u64 slack(void)
 {
-	const char *scale = getenv("KTB_TIMEOUT_SCALE");
-
-	return 400 * MS * (scale ? atoi(scale) : 1);
+	return 400 * MS * ktb_timeout_scale();
 }
 
 /* A thread that hits one session's event; with hit_now(), the time of its last hit. */
