@@ -173,22 +173,41 @@ static bool ktb_user_is_32bit(struct pt_regs *regs)
 #endif
 }
 
-/* Any context: a page that is not there ends the chain. */
-static bool ktb_user_frame_read(struct ktb_user_frame *frame, unsigned long fp,
-				bool is_32bit)
+/*
+ * Whether the address space of @regs is the one that is loaded: certainly where it
+ * was interrupted; elsewhere, as in the middle of a switch, the kernel is asked, once.
+ */
+static bool ktb_user_is_there(unsigned long fp, bool interrupted)
 {
-	struct ktb_user_frame32 frame32;
+	char byte;
 
-	if (!is_32bit)
-		return !copy_from_user_nofault(frame, (void __user *)fp, sizeof(*frame));
-	if (copy_from_user_nofault(&frame32, (void __user *)fp, sizeof(frame32)))
+	return interrupted || !copy_from_user_nofault(&byte, (void __user *)fp, sizeof(byte));
+}
+
+/* Page faults are disabled: a page that is not there ends the chain. */
+static bool ktb_user_frame_read(struct ktb_user_frame *frame, unsigned long fp)
+{
+	const struct ktb_user_frame __user *at = (void __user *)fp;
+
+	return access_ok(at, sizeof(*at)) &&
+	       !__get_user(frame->next, &at->next) && !__get_user(frame->ret, &at->ret);
+}
+
+static bool ktb_user_frame32_read(struct ktb_user_frame *frame, unsigned long fp)
+{
+	const struct ktb_user_frame32 __user *at = (void __user *)fp;
+	u32 next, ret;
+
+	if (!access_ok(at, sizeof(*at)) || __get_user(next, &at->next) ||
+	    __get_user(ret, &at->ret))
 		return false;
-	*frame = (struct ktb_user_frame) { frame32.next, frame32.ret };
+	*frame = (struct ktb_user_frame) { next, ret };
 	return true;
 }
 
+/* Any context. @interrupted: what the event interrupted is the program. */
 static unsigned int ktb_callchain_user(u64 *ips, unsigned int max,
-				       struct pt_regs *regs)
+				       struct pt_regs *regs, bool interrupted)
 {
 	bool is_32bit = ktb_user_is_32bit(regs);
 	unsigned long fp = frame_pointer(regs);
@@ -198,10 +217,15 @@ static unsigned int ktb_callchain_user(u64 *ips, unsigned int max,
 	if (!max)
 		return 0;
 	ips[nr++] = instruction_pointer(regs);
-	while (nr < max && ktb_user_frame_read(&frame, fp, is_32bit)) {
+	if (!ktb_user_is_there(fp, interrupted))
+		return nr;
+	pagefault_disable();
+	while (nr < max && (is_32bit ? ktb_user_frame32_read(&frame, fp) :
+				       ktb_user_frame_read(&frame, fp))) {
 		ips[nr++] = frame.ret;
 		fp = frame.next;
 	}
+	pagefault_enable();
 	return nr;
 }
 
@@ -229,7 +253,8 @@ static void ktb_callchain_fill(struct ktb_callchain_buffer *buffer,
 	}
 	if (user) {
 		buffer->ip[nr++] = PERF_CONTEXT_USER;
-		nr += ktb_callchain_user(buffer->ip + nr, max - frames, user);
+		nr += ktb_callchain_user(buffer->ip + nr, max - frames, user,
+					 user == place->regs);
 	}
 	buffer->nr = nr;
 }

@@ -70,7 +70,7 @@ static noinline notrace void ktb_function_slow(struct ktb_event *event, unsigned
 		return;
 	/* What the stack has of the function is the end of its call to ftrace. */
 	hit = ktb_event_begin_slow(event, sizeof(struct ktb_function_entry),
-				   ip + MCOUNT_INSN_SIZE, NULL, ktb_clock());
+				   ip + MCOUNT_INSN_SIZE, NULL);
 	if (hit.sample)
 		ktb_function_fill(hit, ip, parent_ip);
 }

@@ -144,8 +144,7 @@ static noinline notrace void ktb_graph_slow(struct ktb_event *event,
 	if (!ktb_event_admit(event, 1))
 		return;
 	/* The callchain begins where the call comes back to. */
-	hit = ktb_event_begin_slow(event, sizeof(struct ktb_graph_entry), ret.ip,
-				   NULL, ktb_clock());
+	hit = ktb_event_begin_slow(event, sizeof(struct ktb_graph_entry), ret.ip, NULL);
 	if (hit.sample)
 		ktb_graph_fill(hit, call, ret);
 }

@@ -236,7 +236,7 @@ static __always_inline void ktb_copy(void *to, const void *from, unsigned int si
  */
 static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 				       struct ktb_event_cpu *ec, unsigned int size,
-				       u64 time, const struct ktb_place *place)
+				       const struct ktb_place *place)
 {
 	unsigned int raw = offsetof(struct ktb_sample, raw), full;
 	struct ktb_hit hit = {
@@ -245,13 +245,14 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 	const struct ktb_callchain *chain = NULL;
 	struct ktb_sample *sample;
 	void *record;
+	u64 time;
 
 	if (event->max_stack) {
 		chain = ktb_callchain_begin(event->max_stack, place);
-		/* It took long: what nests in that is earlier than this hit's record. */
-		time = ktb_clock();
 		raw += ktb_callchain_size(chain);
 	}
+	/* A callchain took long: what nested in that is earlier than this hit's record. */
+	time = ktb_clock();
 	full = ALIGN(raw + size, sizeof(u64));
 	if (ktb_event_reserve(event, ec, full, hit.context, &record)) {
 		sample = record;
@@ -321,14 +322,13 @@ ktb_aside_begin(struct ktb_event_cpu *ec, unsigned int size, unsigned long ip,
  */
 static __always_inline struct ktb_hit
 ktb_program_begin(const struct ktb_event *event, struct ktb_event_cpu *ec,
-		  unsigned int size, unsigned long ip, const unsigned long *frame,
-		  u64 time)
+		  unsigned int size, unsigned long ip, const unsigned long *frame)
 {
 	struct ktb_aside *aside;
 	struct ktb_hit hit;
 
 	if (event->program_pure) {
-		if (likely(ktb_record_begin_usual(event, size, time, &hit))) {
+		if (likely(ktb_record_begin_usual(event, size, ktb_clock(), &hit))) {
 			hit.sample->ip = ip;
 			hit.ring = NULL;
 			hit.context = KTB_HIT_SHOWN;
@@ -363,7 +363,7 @@ static void ktb_aside_write(const struct ktb_event *event, struct ktb_event_cpu 
 		   ktb_record_begin_usual(event, aside->size, time, &hit))) {
 		hit.sample->ip = aside->ip;
 	} else {
-		hit = ktb_sample_begin(event, ec, aside->size, ktb_clock(), &place);
+		hit = ktb_sample_begin(event, ec, aside->size, &place);
 		if (!hit.sample)
 			return;
 		ktb_entry_fill(hit.entry, event, ktb_trace_ctx());
@@ -418,7 +418,6 @@ void ktb_event_end_program(struct ktb_event *event, struct ktb_sample *sample, u
  * @size: bytes of the raw data, common fields included
  * @ip: where the tracepoint stands
  * @frame: as in struct ktb_place
- * @time: when
  *
  * Any context, with preemption disabled until ktb_event_end().
  *
@@ -427,7 +426,7 @@ void ktb_event_end_program(struct ktb_event *event, struct ktb_sample *sample, u
  */
 struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 				    unsigned int size, unsigned long ip,
-				    const unsigned long *frame, u64 time)
+				    const unsigned long *frame)
 {
 	const struct ktb_place place = { .ip = ip, .frame = frame };
 	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
@@ -439,8 +438,8 @@ struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 		return (struct ktb_hit) { .ec = ec };
 	}
 	if (event->program)
-		return ktb_program_begin(event, ec, size, ip, frame, time);
-	hit = ktb_sample_begin(event, ec, size, time, &place);
+		return ktb_program_begin(event, ec, size, ip, frame);
+	hit = ktb_sample_begin(event, ec, size, &place);
 	if (hit.sample)
 		ktb_entry_fill(hit.entry, event, ktb_trace_ctx());
 	return hit;
@@ -560,7 +559,7 @@ void ktb_event_submit(struct ktb_event *event, const struct ktb_submission *subm
 		local_add(submission->count - 1, &ec->extra);
 	else if (!ktb_submission_admit(event, ec, submission))
 		return;
-	hit = ktb_sample_begin(event, ec, size ?: sizeof(u32), ktb_clock(), &place);
+	hit = ktb_sample_begin(event, ec, size ?: sizeof(u32), &place);
 	if (!hit.sample)
 		return;
 	if (user_mode(submission->regs))

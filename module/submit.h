@@ -117,7 +117,7 @@ struct ktb_submission {
 bool ktb_event_admit(struct ktb_event *event, u64 count);
 struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 				    unsigned int size, unsigned long ip,
-				    const unsigned long *frame, u64 time);
+				    const unsigned long *frame);
 void ktb_event_end_slow(struct ktb_ring *ring, u8 context);
 void ktb_event_recursed(struct ktb_event *event);
 void ktb_event_throttle(struct ktb_event *event, bool throttle);

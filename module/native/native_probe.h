@@ -316,8 +316,7 @@ ktb_trace_slow_##class(void *__data, proto, unsigned long __ip)		\
 		return;							\
 	__hit = ktb_event_begin_slow(__event, __data_size +		\
 				     sizeof(struct trace_event_raw_##class), \
-				     __ip, __builtin_frame_address(0),	\
-				     ktb_clock());			\
+				     __ip, __builtin_frame_address(0));	\
 	if (__count != 1)						\
 		ktb_event_count(__hit, __count);			\
 	if (!__hit.sample)						\

@@ -164,7 +164,7 @@ static void fire(unsigned int size)
 	if (!ktb_event_begin(&event, ktb_event_mode(&event), size, &hit)) {
 		hit = (struct ktb_hit){ 0 };
 		if (ktb_event_admit(&event, 1))
-			hit = ktb_event_begin_slow(&event, size, 0, NULL, ktb_clock());
+			hit = ktb_event_begin_slow(&event, size, 0, NULL);
 	}
 	if (hit.sample) {
 		raw = hit.sample->raw;
