@@ -214,22 +214,6 @@ static bool ktb_event_reserve(const struct ktb_event *event,
 	return true;
 }
 
-/* Most records are short: no call, and no string instruction to start. */
-static __always_inline void ktb_copy(void *to, const void *from, unsigned int size)
-{
-	if (unlikely(size > 256)) {
-		memcpy(to, from, size);
-		return;
-	}
-	for (; size >= sizeof(u64); size -= sizeof(u64)) {
-		*(u64 *)to = *(const u64 *)from;
-		to += sizeof(u64);
-		from += sizeof(u64);
-	}
-	while (size--)
-		*(u8 *)to++ = *(const u8 *)from++;
-}
-
 /*
  * Begin the record of a hit, whatever it takes; it is one already in the
  * ledger's hits.
@@ -259,8 +243,8 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 		ktb_sample_fill(sample, record + raw, size, event, time);
 		sample->ip = place->ip;
 		if (chain)
-			ktb_copy(record + offsetof(struct ktb_sample, raw_size), chain,
-				 ktb_callchain_size(chain));
+			memcpy(record + offsetof(struct ktb_sample, raw_size), chain,
+			       ktb_callchain_size(chain));
 		hit.sample = sample;
 		hit.entry = record + raw;
 	}
@@ -344,6 +328,22 @@ ktb_program_begin(const struct ktb_event *event, struct ktb_event_cpu *ec,
 		.ec = ec, .sample = &aside->sample, .entry = aside->raw,
 		.context = KTB_HIT_ASIDE,
 	};
+}
+
+/* Most records are short: no call, and no string instruction to start. */
+static __always_inline void ktb_copy(void *to, const void *from, unsigned int size)
+{
+	if (unlikely(size > 256)) {
+		memcpy(to, from, size);
+		return;
+	}
+	for (; size >= sizeof(u64); size -= sizeof(u64)) {
+		*(u64 *)to = *(const u64 *)from;
+		to += sizeof(u64);
+		from += sizeof(u64);
+	}
+	while (size--)
+		*(u8 *)to++ = *(const u8 *)from++;
 }
 
 /*
