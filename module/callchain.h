@@ -2,9 +2,8 @@
 #ifndef _KTB_CALLCHAIN_H
 #define _KTB_CALLCHAIN_H
 
+#include <linux/ptrace.h>
 #include <linux/types.h>
-
-struct pt_regs;
 
 /* Most frames of a callchain, kernel and user together. */
 #define KTB_STACK_MAX	512
@@ -32,6 +31,18 @@ struct ktb_place {
 	struct pt_regs *regs;
 	const unsigned long *frame;
 };
+
+/*
+ * Let @regs, of a function that was called from @place, be those of the call: what
+ * walks from there begins with the event, and not inside of us.
+ */
+static inline void ktb_place_set_regs(const struct ktb_place *place, struct pt_regs *regs)
+{
+#ifdef CONFIG_X86
+	if (place->frame)
+		regs->sp = (unsigned long)place->frame;
+#endif
+}
 
 /* Bytes of a callchain in a record. */
 static inline unsigned int ktb_callchain_size(const struct ktb_callchain *chain)

@@ -172,13 +172,13 @@ static inline bool ktb_program_sleeps(const struct bpf_prog *prog)
 #endif
 }
 
-/* Since 6.13 a BPF program may have its stack in per-CPU memory. */
+/* Since 6.13 a BPF program may have one stack for all its runs on a CPU. */
 static inline bool ktb_program_has_own_stack(const struct bpf_prog *prog)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 	return false;
 #else
-	return prog->aux->priv_stack_ptr;
+	return prog->aux->jits_use_priv_stack;
 #endif
 }
 

@@ -77,16 +77,6 @@ static int ktb_nl_put_perf_attr(struct sk_buff *skb, const struct ktb_event *eve
 	return attr ? nla_put(skb, KTB_A_EVENT_PERF_ATTR, sizeof(*attr), attr) : 0;
 }
 
-static int ktb_nl_put_program(struct sk_buff *skb, const struct ktb_event *event)
-{
-	if (!event->program)
-		return 0;
-	if (event->program_text &&
-	    nla_put_string(skb, KTB_A_EVENT_PROGRAM_TEXT, event->program_text))
-		return -EMSGSIZE;
-	return nla_put_u32(skb, KTB_A_EVENT_PROGRAM_ID, event->program->aux->id);
-}
-
 static int ktb_nl_put_event_head(struct sk_buff *skb, const struct ktb_event *event)
 {
 	if (nla_put_u32(skb, KTB_A_EVENT_SESSION_ID, event->session->id) ||
@@ -97,7 +87,8 @@ static int ktb_nl_put_event_head(struct sk_buff *skb, const struct ktb_event *ev
 	    nla_put_u8(skb, KTB_A_EVENT_ENABLED, event->enabled) ||
 	    ktb_nl_put_u64(skb, KTB_A_EVENT_PERIOD, event->period) ||
 	    ktb_nl_put_perf_attr(skb, event) ||
-	    ktb_nl_put_program(skb, event))
+	    (event->program &&
+	     nla_put_u32(skb, KTB_A_EVENT_PROGRAM_ID, event->program->aux->id)))
 		return -EMSGSIZE;
 	if (event->target && ktb_nl_put_target(skb, &event->target->asked))
 		return -EMSGSIZE;
@@ -123,6 +114,9 @@ static int ktb_nl_put_event(struct sk_buff *skb, const struct ktb_event *event,
 	      ktb_nl_put_ledger(skb, KTB_A_EVENT_LEDGER, -1, &ledger);
 	if (err)
 		return err;
+	/* For people. A dump's message has no room for it where all else is as long as can be. */
+	if (event->program_text)
+		nla_put_string(skb, KTB_A_EVENT_PROGRAM_TEXT, event->program_text);
 
 	for (; per_cpu && *cpu < nr_cpu_ids; ++*cpu) {
 		if (!cpu_possible(*cpu))
@@ -140,7 +134,7 @@ static int ktb_nl_put_event(struct sk_buff *skb, const struct ktb_event *event,
 
 static size_t ktb_nl_event_size(bool per_cpu)
 {
-	return NLMSG_DEFAULT_SIZE +
+	return NLMSG_DEFAULT_SIZE + nla_total_size(KTRACE_BRIDGE_PROGRAM_TEXT_LEN + 1) +
 	       (per_cpu ? num_possible_cpus() * KTB_NL_LEDGER_SIZE : 0);
 }
 

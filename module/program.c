@@ -7,7 +7,9 @@
  */
 
 #include <linux/bpf.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/mutex.h>
 #include <linux/netlink.h>
 #include <linux/rcupdate.h>
 #include <linux/slab.h>
@@ -63,22 +65,27 @@ static void ktb_asides_put(void)
  * @prog: the program
  * @context: what it expects
  *
- * What it calls may take locks, of a map or, on 6.1, of trace_printk(), hit events while
- * it holds one, and be interrupted by an NMI: so no second one is entered on a
- * CPU, as the kernel does with programs of these types by bpf_prog_active. As
- * ktb_program_run() otherwise.
+ * What it calls may take the lock of a map, hit events while it holds it, and be
+ * interrupted by an NMI: so no second one of ours is entered on a CPU, as the kernel
+ * does with its own programs of these types by bpf_prog_active, which modules do not
+ * get to see. As ktb_program_run() otherwise.
  *
  * Return: 1, 0 or -EBUSY as ktb_program_run() does.
  */
 int ktb_program_run_alone(struct bpf_prog *prog, const void *context)
 {
+	/* Helpers look for what the event was attached with: nothing. */
+	struct bpf_trace_run_ctx run_ctx = {};
+	struct bpf_run_ctx *outer;
 	int keep = -EBUSY;
 
 	if (likely(this_cpu_inc_return(ktb_program_active) == 1)) {
+		outer = bpf_set_run_ctx(&run_ctx.run_ctx);
 		/* Maps say in lockdep's terms that they are read under RCU's own lock. */
 		rcu_read_lock();
 		keep = !!bpf_prog_run(prog, context);
 		rcu_read_unlock();
+		bpf_reset_run_ctx(outer);
 	}
 	this_cpu_dec(ktb_program_active);
 	return keep;
@@ -98,14 +105,16 @@ static bool ktb_program_is(int fd, enum bpf_prog_type type)
 /*
  * A program that calls nothing and has no maps sees but the record, and of that not
  * the first 8 bytes: the verifier lets it have them no more than write to it. So it
- * can be shown the record in the ring, where it is not aligned to 8.
+ * can be shown the record in the ring, where it is not aligned to 8. One whose types
+ * are known may be replaced by another (BPF_PROG_TYPE_EXT) at any time.
  */
 static bool ktb_program_is_pure(const struct bpf_prog *prog)
 {
+	const struct bpf_func_info_aux *types = prog->aux->func_info_aux;
 	unsigned int i;
 
 	if (!IS_ENABLED(CONFIG_HAVE_EFFICIENT_UNALIGNED_ACCESS) || prog->aux->used_map_cnt ||
-	    ktb_program_has_own_stack(prog))
+	    ktb_program_has_own_stack(prog) || (types && !types->unreliable))
 		return false;
 	for (i = 0; i < prog->len; i++) {
 		u8 code = prog->insnsi[i].code;
@@ -158,6 +167,28 @@ static unsigned int ktb_program_record_size(const struct ktb_event *event)
 	return event->native ? event->native->size : PERF_MAX_TRACE_SIZE;
 }
 
+/* Maps with locks that are taken in an NMI too, without a look at who holds them. */
+static bool ktb_map_blocks(const struct bpf_map *map)
+{
+	if (map->inner_map_meta)
+		map = map->inner_map_meta;
+	return map->map_type == BPF_MAP_TYPE_LRU_HASH ||
+	       map->map_type == BPF_MAP_TYPE_LRU_PERCPU_HASH ||
+	       map->map_type == BPF_MAP_TYPE_LPM_TRIE;
+}
+
+static bool ktb_program_blocks(const struct bpf_prog *prog)
+{
+	bool blocks = false;
+	unsigned int i;
+
+	mutex_lock(&prog->aux->used_maps_mutex);
+	for (i = 0; i < prog->aux->used_map_cnt && !blocks; i++)
+		blocks = ktb_map_blocks(prog->aux->used_maps[i]);
+	mutex_unlock(&prog->aux->used_maps_mutex);
+	return blocks;
+}
+
 static int ktb_program_check(const struct ktb_event *event, const struct bpf_prog *prog,
 			     struct netlink_ext_ack *extack)
 {
@@ -171,6 +202,17 @@ static int ktb_program_check(const struct ktb_event *event, const struct bpf_pro
 		ktb_set_size_msg(extack, "program: reads beyond the event's record",
 				 ktb_program_record_size(event));
 		return -EACCES;
+	}
+	/* The kernel, which may run it too, does not know of our runs, nor we of its. */
+	if (ktb_program_has_own_stack(prog) && !capable(CAP_SYS_ADMIN)) {
+		NL_SET_ERR_MSG(extack,
+			       "program: has 64 bytes of stack or more, which all its runs on a CPU share here: that needs CAP_SYS_ADMIN");
+		return -EPERM;
+	}
+	if (attr && ktb_program_blocks(prog)) {
+		NL_SET_ERR_MSG(extack,
+			       "program: LRU hashes and LPM tries cannot be used where an NMI may hit");
+		return -EINVAL;
 	}
 	/* perf's own rule: the registers of a precise event are not where the stack is. */
 	if (attr && attr->precise_ip && prog->call_get_stack) {
@@ -191,9 +233,11 @@ static int ktb_program_check(const struct ktb_event *event, const struct bpf_pro
  *
  * Return: 0, or
  * * -EBADF - no open descriptor
- * * -EINVAL - not a program, or not of the type that the event takes
+ * * -EINVAL - not a program, or not of the type that the event takes, or with a map
+ *   that is of no use there
  * * -EACCES - it reads beyond the event's record
  * * -EPROTO - it takes callchains of a precise event
+ * * -EPERM - what it may disturb is the administrator's business
  * * -EOPNOTSUPP - the event takes none
  * * -ENOMEM - out of memory
  */

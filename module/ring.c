@@ -171,11 +171,12 @@ static void ktb_ring_show_lost(struct ktb_ring *ring)
  * @ring: the ring of this CPU
  *
  * Where ktb_ring_reserve_first() failed and nothing is written in its place: what
- * nested may have been published by it, which tells nobody. Any context.
+ * nested may have been published by it, which tells nobody. Any context; inside of a
+ * record that is being written, there is nothing to tell yet.
  */
 void ktb_ring_look(struct ktb_ring *ring)
 {
-	if (READ_ONCE(ring->waiting) && ktb_ring_unread(ring))
+	if (READ_ONCE(ring->waiting) && !ktb_ring_busy(ring) && ktb_ring_unread(ring))
 		ktb_ring_notify(ring);
 }
 

@@ -278,8 +278,7 @@ ktb_program_admit(const struct ktb_event *event, struct ktb_event_cpu *ec,
 
 /* Where the record of a hit can be made for its program to see; else it is lost. */
 static __always_inline struct ktb_aside *
-ktb_aside_begin(struct ktb_event_cpu *ec, unsigned int size, unsigned long ip,
-		const unsigned long *frame)
+ktb_aside_begin(struct ktb_event_cpu *ec, unsigned int size, const struct ktb_place *place)
 {
 	struct ktb_aside *aside;
 	local_t *ledger = &ec->lost_big;
@@ -288,9 +287,7 @@ ktb_aside_begin(struct ktb_event_cpu *ec, unsigned int size, unsigned long ip,
 		aside = ktb_aside_get();
 		if (likely(aside)) {
 			aside->size = size;
-			aside->ip = ip;
-			aside->frame = frame;
-			aside->sample.period = 1;
+			aside->place = *place;
 			return aside;
 		}
 		ledger = &ec->lost_recursion;
@@ -306,21 +303,20 @@ ktb_aside_begin(struct ktb_event_cpu *ec, unsigned int size, unsigned long ip,
  */
 static __always_inline struct ktb_hit
 ktb_program_begin(const struct ktb_event *event, struct ktb_event_cpu *ec,
-		  unsigned int size, unsigned long ip, const unsigned long *frame)
+		  unsigned int size, const struct ktb_place *place)
 {
 	struct ktb_aside *aside;
 	struct ktb_hit hit;
 
 	if (event->program_pure) {
 		if (likely(ktb_record_begin_usual(event, size, ktb_clock(), &hit))) {
-			hit.sample->ip = ip;
+			hit.sample->ip = place->ip;
 			hit.ring = NULL;
-			hit.context = KTB_HIT_SHOWN;
 			return hit;
 		}
 		ktb_ring_look(ec->ring);
 	}
-	aside = ktb_aside_begin(ec, size, ip, frame);
+	aside = ktb_aside_begin(ec, size, place);
 	if (!aside)
 		return (struct ktb_hit) { .ec = ec, .ring = ec->ring };
 	ktb_entry_set_lazy_count((void *)aside->raw, ktb_lazy_count());
@@ -351,9 +347,8 @@ static __always_inline void ktb_copy(void *to, const void *from, unsigned int si
  * there: readers see the ring at any time.
  */
 static void ktb_aside_write(const struct ktb_event *event, struct ktb_event_cpu *ec,
-			    const struct ktb_aside *aside)
+			    const struct ktb_aside *aside, u64 count)
 {
-	const struct ktb_place place = { .ip = aside->ip, .frame = aside->frame };
 	const unsigned int skip = sizeof(struct pt_regs *);
 	struct ktb_hit hit;
 	u64 time;
@@ -361,27 +356,28 @@ static void ktb_aside_write(const struct ktb_event *event, struct ktb_event_cpu 
 	static_assert(sizeof(struct pt_regs *) <= sizeof(struct trace_entry));
 	if (likely(ktb_clock_read(&time) &&
 		   ktb_record_begin_usual(event, aside->size, time, &hit))) {
-		hit.sample->ip = aside->ip;
+		hit.sample->ip = aside->place.ip;
 	} else {
-		hit = ktb_sample_begin(event, ec, aside->size, &place);
+		hit = ktb_sample_begin(event, ec, aside->size, &aside->place);
 		if (!hit.sample)
 			return;
 		ktb_entry_fill(hit.entry, event, ktb_trace_ctx());
 	}
-	hit.sample->period *= aside->sample.period;
+	hit.sample->period *= count;
 	ktb_copy(hit.entry + skip, aside->raw + skip, aside->size - skip);
 	ktb_event_end(hit);
 }
 
 static void ktb_aside_end(const struct ktb_event *event, struct ktb_event_cpu *ec,
-			  struct ktb_aside *aside)
+			  struct ktb_aside *aside, u64 count)
 {
 	struct pt_regs *regs = &aside->regs;
 
-	perf_arch_fetch_caller_regs(regs, aside->ip);
+	perf_arch_fetch_caller_regs(regs, aside->place.ip);
+	ktb_place_set_regs(&aside->place, regs);
 	*(struct pt_regs **)aside->raw = regs;
-	if (ktb_program_admit(event, ec, aside->raw, aside->sample.period))
-		ktb_aside_write(event, ec, aside);
+	if (ktb_program_admit(event, ec, aside->raw, count))
+		ktb_aside_write(event, ec, aside, count);
 	ktb_aside_put(aside);
 }
 
@@ -390,20 +386,19 @@ static void ktb_aside_end(const struct ktb_event *event, struct ktb_event_cpu *e
  * @event: the event, with a program
  * @sample: the hit's
  * @context: the hit's
+ * @count: perf's event count of the hit
  *
  * In place of ktb_event_end(): lets the program see it.
  */
-void ktb_event_end_program(struct ktb_event *event, struct ktb_sample *sample, u8 context)
+void ktb_event_end_program(struct ktb_event *event, struct ktb_sample *sample, u8 context,
+			   u64 count)
 {
 	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
-	u64 count = 1;
 
 	if (context == KTB_HIT_ASIDE) {
-		ktb_aside_end(event, ec, container_of(sample, struct ktb_aside, sample));
+		ktb_aside_end(event, ec, container_of(sample, struct ktb_aside, sample), count);
 		return;
 	}
-	if (unlikely(sample->period != event->period))
-		count = sample->period / event->period;
 	if (ktb_program_admit(event, ec, sample->raw, count)) {
 		local_inc(&ec->written);
 		ktb_ring_commit_first(ec->ring, KTB_CONTEXT_TASK);
@@ -438,7 +433,7 @@ struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 		return (struct ktb_hit) { .ec = ec };
 	}
 	if (event->program)
-		return ktb_program_begin(event, ec, size, ip, frame);
+		return ktb_program_begin(event, ec, size, &place);
 	hit = ktb_sample_begin(event, ec, size, &place);
 	if (hit.sample)
 		ktb_entry_fill(hit.entry, event, ktb_trace_ctx());
@@ -523,7 +518,7 @@ static bool ktb_submission_admit(const struct ktb_event *event, struct ktb_event
 
 	if (submission->context)
 		return ktb_program_admit(event, ec, submission->context, submission->count);
-	aside = ktb_aside_begin(ec, size, submission->ip, NULL);
+	aside = ktb_aside_begin(ec, size, &(struct ktb_place) { .ip = submission->ip });
 	if (!aside) {
 		local_add(submission->count - 1, &ec->extra);
 		return false;

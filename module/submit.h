@@ -8,6 +8,7 @@
 #include <linux/sched.h>
 #include <linux/trace_events.h>
 
+#include "callchain.h"
 #include "clock.h"
 #include "event.h"
 #include "ring.h"
@@ -54,7 +55,7 @@ static_assert(sizeof(struct ktb_sample) == 60);
  * @sample: the record, NULL when there is none
  * @entry: its raw data
  * @context: what hit, KTB_CONTEXT_*; 0 if it was begun by ktb_event_begin(); or
- *	KTB_HIT_ASIDE or KTB_HIT_SHOWN
+ *	KTB_HIT_ASIDE
  *
  * Lives in registers: returned by value, used by inline functions only.
  */
@@ -66,9 +67,8 @@ struct ktb_hit {
 	u8 context;
 };
 
-/* Of an event with a program: the record is made aside, or in the ring for it to see. */
+/* Of an event with a program: the record is not made in the ring, but aside. */
 #define KTB_HIT_ASIDE		BIT(7)
-#define KTB_HIT_SHOWN		BIT(6)
 
 /**
  * struct ktb_aside - where the record of a hit is made before its program has
@@ -79,18 +79,15 @@ struct ktb_hit {
  *
  * @busy: in use by its context
  * @size: bytes of the record
- * @ip: where it happened
- * @frame: as in struct ktb_place
- * @sample: stands in for that of the record; of it only the period counts, perf's
- *	event count of the hit
+ * @place: where it happened
+ * @sample: stands in for that of the record
  * @regs: what a tracepoint has for registers, of which there is little
  * @raw: the record
  */
 struct ktb_aside {
 	bool busy;
 	unsigned int size;
-	unsigned long ip;
-	const unsigned long *frame;
+	struct ktb_place place;
 	struct ktb_sample sample;
 	struct pt_regs regs;
 	char raw[PERF_MAX_TRACE_SIZE] __aligned(8);
@@ -122,7 +119,8 @@ void ktb_event_end_slow(struct ktb_ring *ring, u8 context);
 void ktb_event_recursed(struct ktb_event *event);
 void ktb_event_throttle(struct ktb_event *event, bool throttle);
 void ktb_event_submit(struct ktb_event *event, const struct ktb_submission *submission);
-void ktb_event_end_program(struct ktb_event *event, struct ktb_sample *sample, u8 context);
+void ktb_event_end_program(struct ktb_event *event, struct ktb_sample *sample, u8 context,
+			   u64 count);
 
 /* Bits of preempt_count() that are not set where most events happen. */
 #define KTB_CONTEXT_UNUSUAL	(NMI_MASK | HARDIRQ_MASK | SOFTIRQ_MASK | \

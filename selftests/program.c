@@ -108,6 +108,7 @@ struct kept {
 	__u64 wrong;
 	__u64 mask;	/* these bits of the second argument are to be 0 */
 	__u64 periods;
+	__u64 ip;	/* where all of them were, unless 0 */
 };
 
 static void look(const struct ktb_sample *s, void *arg)
@@ -123,7 +124,8 @@ static void look(const struct ktb_sample *s, void *arg)
 	if (ktb_field_uint(f, "common_type", s->raw) != f->id ||
 	    ktb_field_uint(f, "common_pid", s->raw) != (__u64)kept->tid ||
 	    ktb_field_uint(f, "common_flags", s->raw) & ~0x3fULL ||
-	    s->tid != (__u32)kept->tid || n & kept->mask)
+	    s->tid != (__u32)kept->tid || n & kept->mask ||
+	    (kept->ip && s->ip != kept->ip))
 		kept->wrong++;
 }
 
@@ -233,6 +235,49 @@ TEST_F(program, counting_only)
 	EXPECT_EQ((HITS + 3) / 4, self->e.sum.not_sampled);
 	EXPECT_EQ((HITS + 3) / 4, self->e.sum.count);
 	EXPECT_EQ(0, self->e.sum.written);
+}
+
+/* What a helper looks for that the kernel's own programs have: none of ours has a cookie. */
+TEST_F(program, attach_cookie)
+{
+	struct ktb_prog p = {};
+
+	ktb_emit_call(&p, BPF_FUNC_get_attach_cookie);
+	ktb_emit_end_if(&p, BPF_JMP | BPF_JNE, 0, 0);
+	ktb_emit_mov_imm(&p, 7, 1);
+	ktb_emit_end(&p, 7);
+	ASSERT_LOADED(ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
+	ASSERT_EQ(0, attach(self, ENTER, 0));
+	work(_metadata, self);
+	EXPECT_EQ(HITS, self->e.sum.written);
+}
+
+/* The callchain that a program gets begins where the event is, as the record says. */
+TEST_F(program, stack)
+{
+	struct kept kept = {};
+	struct ktb_prog p = {};
+
+	ktb_emit_mov_reg(&p, 2, 10);
+	ktb_emit(&p, BPF_ALU64 | BPF_ADD | BPF_K, 2, 0, 0, -16);
+	ktb_emit_mov_imm(&p, 3, 8);
+	ktb_emit_mov_imm(&p, 4, 0);
+	ktb_emit_call(&p, BPF_FUNC_get_stack);
+	ktb_emit_end_if(&p, BPF_JMP | BPF_JNE, 0, 8);
+	ktb_emit_load(&p, 8, 10, -16);
+	ktb_emit_count(&p, self->map);
+	ktb_emit(&p, BPF_STX | BPF_MEM | BPF_DW, 0, 8, 0, 0);
+	ktb_emit_mov_imm(&p, 7, 1);
+	ktb_emit_end(&p, 7);
+	ASSERT_LOADED(ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
+	ASSERT_EQ(0, attach(self, ENTER, 0));
+	work(_metadata, self);
+	EXPECT_EQ(HITS, self->e.sum.written);
+	kept.ip = ktb_map_value(self->map);
+	EXPECT_NE(0, kept.ip);
+	read_kept(_metadata, self, &kept, ENTER);
 }
 
 /*
@@ -410,6 +455,18 @@ TEST_F(program, refused)
 		       ktb_event_attach_as(&self->nl, self->s.id, &how, NULL));
 	how = (struct ktb_attach) { .name = ENTER, .program_text = "nothing" };
 	EXPECT_REFUSED(&self->nl, EINVAL, "program-text",
+		       ktb_event_attach_as(&self->nl, self->s.id, &how, NULL));
+	close(self->prog);
+
+	/* Its locks do not ask who holds them: not in an NMI. */
+	close(self->map);
+	self->map = ktb_map_create(BPF_MAP_TYPE_LRU_HASH, 4, 8, 16);
+	ASSERT_LE(0, self->map);
+	ASSERT_LOADED(load_odd(self->map, BPF_PROG_TYPE_PERF_EVENT));
+	how = (struct ktb_attach) {
+		.name = "cpu-clock", .attr = &clock_attr, .program = &self->prog,
+	};
+	EXPECT_REFUSED(&self->nl, EINVAL, "LRU hashes",
 		       ktb_event_attach_as(&self->nl, self->s.id, &how, NULL));
 	close(self->prog);
 

@@ -323,7 +323,7 @@ ktb_trace_slow_##class(void *__data, proto, unsigned long __ip)		\
 		return;							\
 	ktb_assign_##class(__hit.entry, __data_size, __data_offsets, args); \
 	if (__event->program)						\
-		ktb_event_end_program(__event, __hit.sample, __hit.context); \
+		ktb_event_end_program(__event, __hit.sample, __hit.context, __count); \
 	else								\
 		ktb_event_end(__hit);					\
 }									\

@@ -11,7 +11,7 @@
 
 #include "filter.h"
 
-#define LOG_LEN 16384
+#define LOG_LEN (1 << 20)
 
 static int load_insns(const struct ktb_filter_code *code, char *log, unsigned int log_len)
 {
@@ -45,7 +45,7 @@ static int fail_load(const struct ktb_filter_code *code, int err, char *error, s
 {
 	char *log;
 
-	if (err == -EPERM || err == -EACCES) {
+	if (err == -EPERM) {
 		snprintf(error, len, "the filter is a BPF program, and to load one needs %s",
 			 "CAP_BPF and CAP_PERFMON, or CAP_SYS_ADMIN");
 		return -EPERM;
@@ -83,12 +83,21 @@ static int load_filter(const struct tep_event *event, const char *text, char *er
 	return err;
 }
 
+static struct tep_event *find_event(struct ktb_formats *formats, const char *name)
+{
+	char *system = strdup(ktb_format_name(name)), *event = system;
+	struct tep_event *found = NULL;
+
+	if (system && strsep(&event, ":") && event)
+		found = tep_find_event_by_name(formats->tep, system, event);
+	free(system);
+	return found;
+}
+
 int ktb_filter_load(const char *name, const char *text, char *error, size_t len)
 {
 	struct ktb_formats *formats = ktb_formats_new();
-	char system[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
 	struct tep_event *event;
-	char *colon;
 	int err;
 
 	*error = 0;
@@ -100,12 +109,11 @@ int ktb_filter_load(const char *name, const char *text, char *error, size_t len)
 	if (err) {
 		snprintf(error, len, "%s", ktb_formats_error(formats));
 	} else {
-		snprintf(system, sizeof(system), "%s", name);
-		colon = strchr(system, ':');
-		*colon++ = 0;
-		event = tep_find_event_by_name(formats->tep, system, colon);
-		err = load_filter(event, text, error, len);
+		event = find_event(formats, name);
+		err = event ? load_filter(event, text, error, len) : -ENOENT;
 	}
+	if (err < 0 && !*error)
+		snprintf(error, len, "%s has no fields to filter by", name);
 	ktb_formats_free(formats);
 	return err;
 }
