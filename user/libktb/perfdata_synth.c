@@ -75,18 +75,19 @@ static void put_kernel_part(struct synth *synth, uint64_t start, uint64_t end, u
 static void put_kernel(struct synth *synth)
 {
 	FILE *file = fopen("/proc/kallsyms", "re");
-	unsigned long long start = 0, end = 0, addr;
-	char line[512], name[128];
+	uint64_t start = 0, end = 0;
+	const char *name;
+	char line[512];
 
 	if (!file)
 		return;
+	/* There are tens of thousands. */
 	while (!end && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "%llx %*c %127s", &addr, name) != 2)
-			continue;
-		if (!strcmp(name, "_text"))
-			start = addr;
-		else if (!strcmp(name, "_etext"))
-			end = addr;
+		name = strrchr(line, ' ');
+		if (name && !strcmp(name, " _text\n"))
+			start = strtoull(line, NULL, 16);
+		else if (name && !strcmp(name, " _etext\n"))
+			end = strtoull(line, NULL, 16);
 	}
 	fclose(file);
 	if (start && end > start)
