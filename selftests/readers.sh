@@ -12,7 +12,7 @@ dir=$(mktemp -d /tmp/readers.XXXXXX) || exit 1
 here=$PWD
 
 trap 'rm -rf "$dir"' EXIT
-begin_tests 33
+begin_tests 34
 
 # Threads that wait, wake each other and change their CPU.
 workload='for i in 1 2 3 4; do ls / | cat >/dev/null & taskset 1 true; taskset 2 true; wait; done'
@@ -166,5 +166,9 @@ else
 		skip "$what" 'no perf here'
 	done
 fi
+sysctl -q -w kernel.kptr_restrict=2
+record -e sched:sched_switch true
+sysctl -q -w kernel.kptr_restrict=0
+check "and when they are recorded" done_ 'complains kptr_restrict' '[ "$(counter samples)" -gt 0 ]'
 
 end_tests

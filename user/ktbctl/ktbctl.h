@@ -58,6 +58,7 @@ int fail_value(const struct context *context, const struct option *known, int c,
 	       const char *wrong);
 int fail_option(const struct context *context, int c, char **argv);
 void note(const char *format, ...) PRINTF(1, 2);
+void note_hidden_kernel(struct ktb_perfdata *file, const char *path);
 
 /* number.c */
 const char *parse_size(const char *text, uint64_t *size);

@@ -36,6 +36,18 @@ void note(const char *format, ...)
 	va_end(ap);
 }
 
+/* Of a file that was begun at @path, if readers will miss the kernel's symbols. */
+void note_hidden_kernel(struct ktb_perfdata *file, const char *path)
+{
+	struct ktb_perfdata_stats stats;
+
+	ktb_perfdata_get_stats(file, &stats);
+	if (stats.kernel_hidden)
+		note("the kernel hides its addresses (see kernel.kptr_restrict): its functions "
+		     "have no names in '%s'",
+		     path);
+}
+
 int fail_usage(const struct context *context, const char *format, ...)
 {
 	va_list ap;

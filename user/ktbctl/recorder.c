@@ -350,6 +350,7 @@ int recorder_run(struct recorder *recorder)
 {
 	int err = EXIT_DONE, status;
 
+	note_hidden_kernel(recorder->file, recorder->path);
 	if (recorder->use_threads)
 		err = recorder_start_threads(recorder);
 	recorder->progress = isatty(STDERR_FILENO) && !recorder->json;

@@ -29,6 +29,7 @@ static int open_file(struct snapshot *snapshot)
 	if (ktb_perfdata_open(snapshot->file, snapshot->path, &options) ||
 	    ktb_perfdata_synthesize(snapshot->file))
 		return fail_file(snapshot);
+	note_hidden_kernel(snapshot->file, snapshot->path);
 	return EXIT_DONE;
 }
 

@@ -1450,11 +1450,14 @@ struct ktb_perfdata_options {
  * @samples: samples, if they are counted
  * @dropped: samples taken from a ring that had to be given up to end the file
  *	well, on a full disk
+ * @kernel_hidden: the kernel did not tell where it is (kernel.kptr_restrict): of the
+ *	file nobody learns names of its functions
  */
 struct ktb_perfdata_stats {
 	uint64_t bytes;
 	uint64_t samples;
 	uint64_t dropped;
+	bool kernel_hidden;
 };
 
 /**

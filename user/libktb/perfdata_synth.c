@@ -79,19 +79,20 @@ static void put_kernel(struct synth *synth)
 	const char *name;
 	char line[512];
 
-	if (!file)
-		return;
 	/* There are tens of thousands. */
-	while (!end && fgets(line, sizeof(line), file)) {
+	while (!end && file && fgets(line, sizeof(line), file)) {
 		name = strrchr(line, ' ');
 		if (name && !strcmp(name, " _text\n"))
 			start = strtoull(line, NULL, 16);
 		else if (name && !strcmp(name, " _etext\n"))
 			end = strtoull(line, NULL, 16);
 	}
-	fclose(file);
+	if (file)
+		fclose(file);
 	if (start && end > start)
 		put_kernel_part(synth, start, end, start, "[kernel.kallsyms]_text");
+	else
+		synth->file->stats.kernel_hidden = true;
 }
 
 static void put_modules(struct synth *synth)
