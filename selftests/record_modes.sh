@@ -20,7 +20,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-begin_tests 38
+begin_tests 40
 
 many='dd if=/dev/zero of=/dev/null bs=1 count=4000'
 # The same on one CPU and the other, in turns.
@@ -79,6 +79,26 @@ for mode in --threads '--threads -z' --no-threads; do
 done
 record --threads -e raw_syscalls:sys_enter -C 0 -- sh -c 'exit 5'
 check "one thread, and the command's exit status" '[ $status -eq 5 ]' reads_all
+
+# ---- who goes first ----
+
+# Start a recorder with a priority; sets $of_recorder and $of_command.
+priorities() { # nice
+	rm -f nice
+	ran="nice -n $1 ktbctl record"
+	nice -n "$1" ktbctl record -e sched:sched_switch -o "$file" -- sh -c 'nice >nice; exec sleep 20' 2>"$err" &
+	recorder=$!
+	wait_for '[ -s nice ]'
+	of_recorder=$(cat /proc/$recorder/task/*/stat | sed 's/.*) //' | cut -d ' ' -f 17 | sort -u)
+	of_command=$(cat nice)
+	kill -INT $recorder
+	wait $recorder
+	recorder=
+}
+priorities 0
+check "the recorder goes first, and the command does not" '[ "$of_recorder" = -20 ]' '[ "$of_command" = 0 ]'
+priorities 5
+check "unless it was started otherwise" '[ "$of_recorder" = 5 ]' '[ "$of_command" = 5 ]'
 
 # ---- losses ----
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* How soon a thread that was woken goes on. */
-#ifndef KTBCTL_TURNS_H
-#define KTBCTL_TURNS_H
+/* Who goes first: what reads a ring, or what fills it. */
+#ifndef KTBCTL_PRIORITY_H
+#define KTBCTL_PRIORITY_H
 
-void take_short_turns(void);
+void take_priority(void);
 
-#endif /* KTBCTL_TURNS_H */
+#endif /* KTBCTL_PRIORITY_H */

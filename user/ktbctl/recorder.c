@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "priority.h"
 #include "recorder.h"
-#include "turns.h"
 
 #define NSEC_PER_SEC 1000000000ULL
 #define PROGRESS_MS 1000
@@ -301,7 +301,6 @@ static int loop(struct recorder *recorder)
 {
 	int64_t came;
 
-	take_short_turns();
 	while (!is_over(recorder)) {
 		if (take_notice(recorder))
 			return EXIT_FAILED;
@@ -351,6 +350,8 @@ int recorder_run(struct recorder *recorder)
 	int err = EXIT_DONE, status;
 
 	note_hidden_kernel(recorder->file, recorder->path);
+	/* Not the command: its process is there already. */
+	take_priority();
 	if (recorder->use_threads)
 		err = recorder_start_threads(recorder);
 	recorder->progress = isatty(STDERR_FILENO) && !recorder->json;

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "recorder.h"
-#include "turns.h"
 
 #define REST_MS 20
 
@@ -95,7 +94,6 @@ static void *read_ring(void *arg)
 
 	if (reader->cpu >= 0 && reader->cpu < CPU_SETSIZE)
 		stay_on_cpu(reader->cpu);
-	take_short_turns();
 	while (begin_look(recorder, &round)) {
 		pthread_rwlock_rdlock(&recorder->file_lock);
 		came = recorder_write_rings(reader);
