@@ -8,6 +8,8 @@
 
 #include "recorder.h"
 
+#define ENOUGH (64 << 10) /* bytes that are worth a wake-up and a write(2) */
+
 static int open_reader(struct recorder *recorder, int cpu)
 {
 	struct recorder_reader *reader = calloc(1, sizeof(*reader)), **all;
@@ -113,11 +115,13 @@ uint64_t recorder_lost(const struct recorder *recorder)
  * A session without a watermark wakes its reader for every record, and the reader's
  * own doings may be what it records. So where little came, more is waited for, and
  * nothing but the time ends that. With a watermark the module does the waiting, and
- * ends it before the ring is full.
+ * ends it before the ring is full. What is enough does not grow with the ring: a
+ * large one is there for bursts, and to rest while one comes is to lose it.
  */
 bool recorder_may_rest(const struct recorder *recorder, int64_t came)
 {
-	const uint64_t enough = recorder->session.ring_size / 8;
+	const uint64_t share = recorder->session.ring_size / 8;
+	const uint64_t enough = share < ENOUGH ? share : ENOUGH;
 
 	return recorder->session.watermark < enough && (uint64_t)came < enough;
 }
