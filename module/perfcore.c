@@ -97,23 +97,17 @@ static void ktb_perf_overflow(struct perf_event *counter,
 			      struct perf_sample_data *data, struct pt_regs *regs)
 {
 	struct ktb_event *event = counter->overflow_handler_context;
-	struct ktb_submission submission = {
-		.count	= data->period,
-		.ip	= instruction_pointer(regs),
-		.regs	= regs,
-	};
+	const struct perf_raw_frag *frag = NULL;
 	struct bpf_perf_event_data_kern context;
 
 	if (this_cpu_ptr(event->cpu)->is_throttled)
 		ktb_event_throttle(event, false);
-	if (event->perf->attr.type == PERF_TYPE_TRACEPOINT) {
-		submission.raw = data->raw->frag.data;
-		submission.size = data->raw->frag.size;
-	} else if (event->program) {
+	if (event->perf->attr.type == PERF_TYPE_TRACEPOINT)
+		frag = &data->raw->frag;
+	else if (event->program)
 		ktb_perf_context(&context, counter, data, regs);
-		submission.context = &context;
-	}
-	ktb_event_submit(event, &submission);
+	ktb_event_submit(event, frag ? frag->data : NULL, frag ? frag->size : 0,
+			 data->period, regs, frag ? NULL : &context);
 	if (counter->hw.interrupts == KTB_PERF_THROTTLED)
 		ktb_event_throttle(event, true);
 }

@@ -68,7 +68,7 @@ static u8 ktb_context(const struct ktb_ring *ring)
 }
 
 /* Mirrors tracing_gen_ctx(), which is not exported. */
-static struct ktb_trace_ctx ktb_trace_ctx(void)
+static __always_inline struct ktb_trace_ctx ktb_trace_ctx(void)
 {
 	unsigned int pc = ktb_preempt_count();
 	u8 flags = irqs_disabled() * TRACE_FLAG_IRQS_OFF;
@@ -301,7 +301,7 @@ ktb_aside_begin(struct ktb_event_cpu *ec, unsigned int size, const struct ktb_pl
  * a program that does not mind, else aside. The hit has no ring: whether it counts is
  * not known.
  */
-static __always_inline struct ktb_hit
+static noinline struct ktb_hit
 ktb_program_begin(const struct ktb_event *event, struct ktb_event_cpu *ec,
 		  unsigned int size, const struct ktb_place *place)
 {
@@ -509,25 +509,24 @@ void ktb_event_throttle(struct ktb_event *event, bool throttle)
  * The program of a tracepoint sees a copy, which begins with an address, and has
  * zeroes where it reads on beyond a short one.
  */
-static bool ktb_submission_admit(const struct ktb_event *event, struct ktb_event_cpu *ec,
-				 const struct ktb_submission *submission)
+static noinline bool
+ktb_program_admit_copy(const struct ktb_event *event, const void *raw, unsigned int size,
+		       u64 count, struct pt_regs *regs)
 {
-	unsigned int size = submission->size;
-	struct ktb_aside *aside;
+	const struct ktb_place place = { .ip = instruction_pointer(regs) };
+	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
+	struct ktb_aside *aside = ktb_aside_begin(ec, size, &place);
 	bool keep;
 
-	if (submission->context)
-		return ktb_program_admit(event, ec, submission->context, submission->count);
-	aside = ktb_aside_begin(ec, size, &(struct ktb_place) { .ip = submission->ip });
 	if (!aside) {
-		local_add(submission->count - 1, &ec->extra);
+		local_add(count - 1, &ec->extra);
 		return false;
 	}
-	memcpy(aside->raw, submission->raw, size);
+	memcpy(aside->raw, raw, size);
 	if (size < event->program_reach)
 		memset(aside->raw + size, 0, event->program_reach - size);
-	*(struct pt_regs **)aside->raw = submission->regs;
-	keep = ktb_program_admit(event, ec, aside->raw, submission->count);
+	*(struct pt_regs **)aside->raw = regs;
+	keep = ktb_program_admit(event, ec, aside->raw, count);
 	ktb_aside_put(aside);
 	return keep;
 }
@@ -535,32 +534,37 @@ static bool ktb_submission_admit(const struct ktb_event *event, struct ktb_event
 /**
  * ktb_event_submit - a hit whose raw data is there already
  * @event: the event
- * @submission: the hit
+ * @raw: raw data, common fields included
+ * @size: its bytes; 0 for a hit without, which reads as four bytes of zero
+ * @count: perf's event count of the hit
+ * @regs: of what was interrupted there
+ * @context: what a program gets to see of it, NULL for the raw data
  *
  * Any context, preemption disabled. Counterpart of perf_event_output(), and of
  * perf_trace_run_bpf_submit().
  */
-void ktb_event_submit(struct ktb_event *event, const struct ktb_submission *submission)
+void ktb_event_submit(struct ktb_event *event, const void *raw, unsigned int size,
+		      u64 count, struct pt_regs *regs, const void *context)
 {
-	const struct ktb_place place = { .ip = submission->ip, .regs = submission->regs };
+	const struct ktb_place place = { .ip = instruction_pointer(regs), .regs = regs };
 	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
-	unsigned int size = submission->size;
 	struct ktb_hit hit;
 
-	if (!ktb_event_admit(event, submission->count))
+	if (!ktb_event_admit(event, count))
 		return;
 	local_inc(&ec->hits);
 	if (!event->program)
-		local_add(submission->count - 1, &ec->extra);
-	else if (!ktb_submission_admit(event, ec, submission))
+		local_add(count - 1, &ec->extra);
+	else if (context ? !ktb_program_admit(event, ec, context, count) :
+			   !ktb_program_admit_copy(event, raw, size, count, regs))
 		return;
 	hit = ktb_sample_begin(event, ec, size ?: sizeof(u32), &place);
 	if (!hit.sample)
 		return;
-	if (user_mode(submission->regs))
+	if (user_mode(regs))
 		hit.sample->header.misc = PERF_RECORD_MISC_USER;
-	hit.sample->period *= submission->count;
+	hit.sample->period *= count;
 	if (size)
-		memcpy(hit.entry, submission->raw, size);
+		memcpy(hit.entry, raw, size);
 	ktb_event_end(hit);
 }

@@ -93,24 +93,6 @@ struct ktb_aside {
 	char raw[PERF_MAX_TRACE_SIZE] __aligned(8);
 };
 
-/**
- * struct ktb_submission - a hit whose raw data is there already
- * @raw: raw data, common fields included
- * @size: its bytes; 0 for a hit without, which reads as four bytes of zero
- * @count: perf's event count of the hit
- * @ip: where it happened
- * @regs: of what was interrupted there
- * @context: what a program gets to see of it, NULL for the raw data
- */
-struct ktb_submission {
-	const void *raw;
-	unsigned int size;
-	u64 count;
-	unsigned long ip;
-	struct pt_regs *regs;
-	const void *context;
-};
-
 bool ktb_event_admit(struct ktb_event *event, u64 count);
 struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 				    unsigned int size, unsigned long ip,
@@ -118,7 +100,8 @@ struct ktb_hit ktb_event_begin_slow(const struct ktb_event *event,
 void ktb_event_end_slow(struct ktb_ring *ring, u8 context);
 void ktb_event_recursed(struct ktb_event *event);
 void ktb_event_throttle(struct ktb_event *event, bool throttle);
-void ktb_event_submit(struct ktb_event *event, const struct ktb_submission *submission);
+void ktb_event_submit(struct ktb_event *event, const void *raw, unsigned int size,
+		      u64 count, struct pt_regs *regs, const void *context);
 void ktb_event_end_program(struct ktb_event *event, struct ktb_sample *sample, u8 context,
 			   u64 count);
 

@@ -374,6 +374,43 @@ void check_ledger(const struct worker *w, const struct ktb_event *e)
 			 l->not_sampled, l->lost_full, l->lost_big, l->lost_recursion);
 }
 
+static int write_address(const char *path, const char *hex)
+{
+	char text[40];
+
+	snprintf(text, sizeof(text), "0x%s", hex);
+	return write_file(path, text);
+}
+
+/*
+ * kmemleak notes areas for what tasks allocate, and says with its lock held when it
+ * could not, which lockdep takes ill: that allocation is not to fail.
+ */
+static bool spare_kmemleak(void)
+{
+	FILE *symbols = fopen("/proc/kallsyms", "re");
+	char line[512], begin[32] = "", end[32] = "", name[256];
+
+	if (!symbols)
+		return false;
+	while (fgets(line, sizeof(line), symbols)) {
+		bool found = *begin;
+
+		if (sscanf(line, "%16s %*c %255s", found ? end : begin, name) != 2)
+			continue;
+		if (found)
+			break;
+		if (strcmp(name, "kmemleak_scan_area") != 0)
+			*begin = 0;
+	}
+	fclose(symbols);
+	/* A kernel without kmemleak has nothing to spare. */
+	return !*end || (!write_address(FAILSLAB "reject-start", begin) &&
+			 !write_address(FAILSLAB "reject-end", end) &&
+			 !write_address(FAILPAGE "reject-start", begin) &&
+			 !write_address(FAILPAGE "reject-end", end));
+}
+
 /* Allocations that may sleep fail too, those of tasks that ask for it alone. */
 bool faults_init(void)
 {
@@ -399,7 +436,7 @@ bool faults_init(void)
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		if (write_file(files[i][0], files[i][1]))
 			return false;
-	return true;
+	return spare_kmemleak();
 }
 
 void faults(bool on)
