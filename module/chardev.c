@@ -149,8 +149,13 @@ static bool ktb_chardev_readable(struct ktb_session *session, int only)
 	return readable;
 }
 
+/*
+ * Who does not ask for records waits for the end of the session. A wake-up armed for
+ * it would be armed again each time it looks, once per record while others read late.
+ */
 static __poll_t ktb_chardev_poll(struct file *file, poll_table *wait)
 {
+	const __poll_t readable = EPOLLIN | EPOLLRDNORM;
 	struct ktb_session *session = ktb_reader_session(file);
 	struct ktb_reader *reader = file->private_data;
 	__poll_t mask = 0;
@@ -159,8 +164,9 @@ static __poll_t ktb_chardev_poll(struct file *file, poll_table *wait)
 		return EPOLLERR;
 
 	poll_wait(file, ktb_chardev_wait(session, reader->cpu), wait);
-	if (ktb_chardev_readable(session, reader->cpu))
-		mask |= EPOLLIN | EPOLLRDNORM;
+	if (poll_requested_events(wait) & readable &&
+	    ktb_chardev_readable(session, reader->cpu))
+		mask |= readable;
 	if (READ_ONCE(session->dead))
 		mask |= EPOLLHUP;
 	return mask;

@@ -32,6 +32,7 @@
 #include <linux/time.h>
 #include <linux/topology.h>
 #include <linux/uaccess.h>
+#include <uapi/linux/eventpoll.h>
 #include <uapi/linux/ktrace_bridge.h>
 
 #include "ring.h"
@@ -76,10 +77,11 @@ static bool ktb_ring_wait(struct ktb_ring *ring, enum ktb_ring_waiting waiting)
 	return ktb_ring_readable(ring);
 }
 
+/* Those who asked for records: others wait for the end of the session only. */
 static void ktb_ring_wake(struct ktb_ring *ring)
 {
 	atomic_long_inc(&ring->wakeups);
-	wake_up_all(&ring->wait);
+	wake_up_poll(&ring->wait, EPOLLIN | EPOLLRDNORM);
 	ring->ops->wake(ring);
 }
 

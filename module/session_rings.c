@@ -9,6 +9,7 @@
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/netlink.h>
+#include <uapi/linux/eventpoll.h>
 
 #include "session_rings.h"
 #include "submit.h"
@@ -27,7 +28,7 @@ static void ktb_rings_wake(struct ktb_ring *ring)
 {
 	struct ktb_session *session = ring->owner;
 
-	wake_up_all(&session->wait);
+	wake_up_poll(&session->wait, EPOLLIN | EPOLLRDNORM);
 }
 
 static void ktb_rings_linger(struct ktb_ring *ring)

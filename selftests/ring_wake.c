@@ -321,6 +321,36 @@ TEST_F_TIMEOUT(wake, reader_for_each_cpu, 60)
 		close(fd[i]);
 }
 
+/* Who asks for nothing is not woken for records, but at the end of the session. */
+TEST_F_TIMEOUT(wake, asks_for_nothing, 60)
+{
+	struct pollfd p = { .events = 0 };
+	struct source source;
+	__u64 before, seen;
+	pid_t pid;
+
+	p.fd = ktb_dev_open_bind(self->s.id, -1);
+	ASSERT_LE(0, p.fd);
+	source_start(_metadata, &self->nl, self->s.id, &source, self->last, ktb_work_syscalls);
+	before = wakeups(_metadata, &self->nl, self->s.id, self->last);
+	source.w.count = 300;
+	ktb_worker_go(&source.w);
+	EXPECT_EQ(0, poll(&p, 1, 500));
+	ASSERT_TRUE(ktb_worker_wait(&source.w));
+	/* As in no_storm, a ring begins as if somebody slept. */
+	seen = wakeups(_metadata, &self->nl, self->s.id, self->last) - before;
+	EXPECT_GE(2, seen);
+
+	pid = fork();
+	if (!pid)
+		_exit(poll(&p, 1, 15000) != 1 || p.revents != POLLHUP);
+	EXPECT_TRUE(ktb_wait_for(({ __u64 n; ktb_thread_state(pid, &n) == 'S'; }), 10));
+	EXPECT_EQ(0, ktb_session_del(&self->nl, self->s.id));
+	EXPECT_EQ(0, ktb_reap(pid));
+	close(p.fd);
+	ktb_worker_finish(&source.w);
+}
+
 /* Many sessions, one source: each one's reader is woken. */
 TEST_F_TIMEOUT(wake, many_sessions, 60)
 {

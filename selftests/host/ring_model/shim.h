@@ -170,7 +170,7 @@ struct list_head { struct list_head *next, *prev; };
 #define irq_work_queue(w)	((w)->pending = true)
 #define irq_work_sync(w)	((void)(w))
 #define init_waitqueue_head(w)	((void)(w))
-#define wake_up_all(w)		((void)(w))
+#define wake_up_poll(w, events)	((void)(w))
 #define atomic_long_inc(a)	((void)__atomic_fetch_add(&(a)->v, 1, __ATOMIC_RELAXED))
 #define mutex_init(m)		((void)(m))
 #define mutex_lock_interruptible(m) ((void)(m), 0)
