@@ -1,14 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * record_load CALLS: so many getppid(2), for recorders to record. Prints what they
- * took of this process's own time, in ns: under QEMU's instruction counting,
- * instructions.
+ * record_load loop|getppid HITS: an event is hit so often, for recorders to record.
+ *
+ *	loop	power:cpu_frequency, in a loop in the kernel (ktb_loop.ko), a thousand at
+ *		a time; no recorder makes such an event itself
+ *	getppid	raw_syscalls:sys_enter, by the fastest system call
+ *
+ * Prints what that took of this process's own time, in ns: under QEMU's instruction
+ * counting, instructions.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#define LOOP "/sys/module/ktb_loop/parameters/probe8"
 
 static unsigned long long own_time(void)
 {
@@ -18,13 +27,30 @@ static unsigned long long own_time(void)
 	return (unsigned long long)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+static int run_loop(unsigned long hits)
+{
+	int fd = open(LOOP, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return -1;
+	for (unsigned long i = 0; i < hits; i += 1000)
+		if (pwrite(fd, "1000", 4, 0) != 4)
+			return -1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
-	unsigned long calls = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
+	unsigned long hits = argc > 2 ? strtoul(argv[2], NULL, 10) : 0;
 	unsigned long long start = own_time();
 
-	for (unsigned long i = 0; i < calls; i++)
-		syscall(SYS_getppid);
+	if (argc > 1 && !strcmp(argv[1], "getppid")) {
+		for (unsigned long i = 0; i < hits; i++)
+			syscall(SYS_getppid);
+	} else if (run_loop(hits)) {
+		perror(LOOP);
+		return 1;
+	}
 	printf("%llu\n", own_time() - start);
 	return 0;
 }
