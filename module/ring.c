@@ -28,11 +28,11 @@
  */
 
 #include <linux/kcsan-checks.h>
+#include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/time.h>
 #include <linux/topology.h>
 #include <linux/uaccess.h>
-#include <uapi/linux/eventpoll.h>
 #include <uapi/linux/ktrace_bridge.h>
 
 #include "ring.h"

@@ -9,7 +9,7 @@
 #include <linux/mm.h>
 #include <linux/moduleparam.h>
 #include <linux/netlink.h>
-#include <uapi/linux/eventpoll.h>
+#include <linux/poll.h>
 
 #include "session_rings.h"
 #include "submit.h"
