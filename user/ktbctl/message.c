@@ -43,8 +43,7 @@ void note_hidden_kernel(struct ktb_perfdata *file, const char *path)
 
 	ktb_perfdata_get_stats(file, &stats);
 	if (stats.kernel_hidden)
-		note("the kernel hides its addresses (see kernel.kptr_restrict): its functions "
-		     "have no names in '%s'",
+		note("'%s' names no functions of the kernel, which hides them (kernel.kptr_restrict)",
 		     path);
 }
 

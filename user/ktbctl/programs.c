@@ -49,7 +49,8 @@ static int open_object(const char *text, bool counter, char *error, size_t len)
 		snprintf(error, len, "out of memory");
 		return -1;
 	}
-	if (access(path, F_OK) && (name = strrchr(path, ':')))
+	name = access(path, F_OK) ? strrchr(path, ':') : NULL;
+	if (name)
 		*name++ = 0;
 	fd = ktb_program_load(path, name, counter, error, len);
 	if (fd < 0 && asprintf(&why, "%s: %s", path, error) >= 0) {

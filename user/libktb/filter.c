@@ -15,11 +15,12 @@
 
 static int load_insns(const struct ktb_filter_code *code, char *log, unsigned int log_len)
 {
+	static const char license[] = "GPL";
 	union bpf_attr attr = {
 		.prog_type = BPF_PROG_TYPE_TRACEPOINT,
 		.insns = (uintptr_t)code->insns,
 		.insn_cnt = code->nr,
-		.license = (uintptr_t) "GPL",
+		.license = (uintptr_t)license,
 		.log_buf = (uintptr_t)log,
 		.log_size = log_len,
 		.log_level = log ? 1 : 0,

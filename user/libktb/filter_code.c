@@ -343,19 +343,20 @@ static int test_string(struct ktb_filter_code *code, const struct ktb_filter_nod
 static int generate(struct ktb_filter_code *code, const struct ktb_filter_node *node, bool when,
 		    unsigned int label)
 {
+	const bool is_or = node->op == KTB_FILTER_OR;
 	unsigned int behind;
 	int err;
 
 	if (node->op == KTB_FILTER_NOT)
 		return generate(code, node->a, !when, label);
-	if (node->op != KTB_FILTER_AND && node->op != KTB_FILTER_OR) {
+	if (node->op != KTB_FILTER_AND && !is_or) {
 		if (ktb_filter_is_text(&node->field))
 			return test_string(code, node, when, label);
 		test_number(code, node, when, label);
 		return 0;
 	}
 	/* Either of them decides ... */
-	if (when == (node->op == KTB_FILTER_OR)) {
+	if (when == is_or) {
 		err = generate(code, node->a, when, label);
 		return err ? err : generate(code, node->b, when, label);
 	}

@@ -74,8 +74,7 @@ static int fail_unknown(struct ktb_filter *filter, unsigned int column, const ch
 		end += snprintf(names + end, sizeof(names) - end, "%s%s", end ? ", " : "",
 				field->name);
 	return ktb_filter_fail(filter, column,
-			       "%s has no field '%.*s'; it has %s, and each event common_pid, cpu "
-			       "and comm",
+			       "%s has no field '%.*s'; it has %s, besides common_pid, cpu, comm",
 			       event->name, (int)len, name, *names ? names : "none");
 }
 

@@ -53,8 +53,7 @@ static int choose(struct bpf_object *object, const char *wanted, struct bpf_prog
 	size_t end = 0;
 
 	*chosen = NULL;
-	bpf_object__for_each_program(program, object)
-	{
+	bpf_object__for_each_program(program, object) {
 		bool is = is_wanted(program, wanted);
 
 		bpf_program__set_autoload(program, is && !nr);
@@ -89,7 +88,7 @@ static int load(struct bpf_object *object, const char *wanted, bool counter, cha
 							 BPF_PROG_TYPE_TRACEPOINT);
 	err = bpf_object__load(object);
 	if (err)
-		return fail(err, "the kernel did not load it: ", error, len);
+		return fail(err, "the kernel refused it: ", error, len);
 	/* The object goes; the program stays as long as somebody has it. */
 	fd = fcntl(bpf_program__fd(program), F_DUPFD_CLOEXEC, 3);
 	return fd >= 0 ? fd : fail(-errno, "", error, len);

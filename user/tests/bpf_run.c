@@ -74,7 +74,8 @@ static bool call(struct machine *machine, int32_t helper)
 		to = memory(machine, machine->reg[1], (unsigned int)machine->reg[2], true);
 		if (!to)
 			return false;
-		strncpy((char *)to, machine->run->comm, machine->reg[2]);
+		memset(to, 0, machine->reg[2]);
+		snprintf((char *)to, machine->reg[2], "%s", machine->run->comm);
 		machine->reg[0] = 0;
 		return true;
 	case BPF_FUNC_probe_read_kernel_str:

@@ -93,13 +93,13 @@ static int compile(const char *text)
 /* It compiles, and returns for the record what is expected; its contrary the contrary. */
 static void passes(const char *text, uint64_t expected)
 {
-	char not [512];
+	char negated[512];
 	uint64_t got = BPF_RUN_FAULT, contrary = BPF_RUN_FAULT;
 
 	if (!compile(text))
 		got = bpf_run(&run, code->insns, code->nr);
-	snprintf(not, sizeof(not ), "!(%s)", text);
-	if (!compile(not ))
+	snprintf(negated, sizeof(negated), "!(%s)", text);
+	if (!compile(negated))
 		contrary = bpf_run(&run, code->insns, code->nr);
 	ok(got == expected && contrary == !expected, "%s: %d%s%s", text, (int)expected,
 	   *filter->error ? ", but " : "", filter->error);
