@@ -85,8 +85,9 @@ check "one thread, and the command's exit status" '[ $status -eq 5 ]' reads_all
 # Start a recorder with a priority; sets $of_recorder and $of_command.
 priorities() { # nice
 	rm -f nice
-	ran="nice -n $1 ktbctl record"
-	nice -n "$1" ktbctl record -e sched:sched_switch -o "$file" -- sh -c 'nice >nice; exec sleep 20' 2>"$err" &
+	ran="ktbctl record as nice $1"
+	sh -c 'renice -n "$1" -p $$ >/dev/null; shift; exec "$@"' sh "$1" ktbctl record -e sched:sched_switch -o "$file" -- \
+		sh -c 'awk "{ print \$19 }" /proc/self/stat >nice; exec sleep 20' 2>"$err" &
 	recorder=$!
 	wait_for '[ -s nice ]'
 	of_recorder=$(cat /proc/$recorder/task/*/stat | sed 's/.*) //' | cut -d ' ' -f 17 | sort -u)
