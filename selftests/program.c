@@ -41,8 +41,19 @@ FIXTURE_SETUP(program)
 	ASSERT_EQ(0, ktb_worker_start(&self->w));
 }
 
+/* For a program that prints, the kernel turns on ftrace's event of it, and never off. */
+static void end_printing(void)
+{
+	int fd = open(KTB_TRACEFS "/events/bpf_trace/bpf_trace_printk/enable", O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, "0", 1) != 1)
+		perror("bpf_trace_printk/enable");
+	close(fd);
+}
+
 FIXTURE_TEARDOWN(program)
 {
+	end_printing();
 	ktb_worker_finish(&self->w);
 	ktb_session_sweep(&self->nl);
 	ktb_nl_close(&self->nl);
