@@ -152,6 +152,7 @@ struct perf_event;
 
 #define cpumask_test_cpu(cpu, mask) ((void)(mask), true)
 #define user_mode(regs)		((void)(regs), false)
+#define instruction_pointer(regs) ((void)(regs), 0UL)
 #define preempt_disable_notrace() do { } while (0)
 #define preempt_enable_notrace() do { } while (0)
 
