@@ -44,7 +44,7 @@ FIXTURE_SETUP(program)
 /* For a program that prints, the kernel turns on ftrace's event of it, and never off. */
 static void end_printing(void)
 {
-	int fd = open(KTB_TRACEFS "/events/bpf_trace/bpf_trace_printk/enable", O_WRONLY | O_CLOEXEC);
+	int fd = open(KTB_TRACEFS "/events/bpf_trace/bpf_trace_printk/enable", O_WRONLY);
 
 	if (fd < 0 || write(fd, "0", 1) != 1)
 		perror("bpf_trace_printk/enable");

@@ -43,8 +43,7 @@ void note_hidden_kernel(struct ktb_perfdata *file, const char *path)
 
 	ktb_perfdata_get_stats(file, &stats);
 	if (stats.kernel_hidden)
-		note("'%s' names no functions of the kernel, which hides them (kernel.kptr_restrict)",
-		     path);
+		note("'%s' names no kernel functions: kernel.kptr_restrict hides them", path);
 }
 
 int fail_usage(const struct context *context, const char *format, ...)
