@@ -76,9 +76,9 @@ static enum cpuhp_state ktb_perf_cpu_state;
 #define KTB_PERF_THROTTLED	(~0ULL)
 
 /* What a program sees of an overflow. The address is perf's only if it says so. */
-static void ktb_perf_context(struct bpf_perf_event_data_kern *context,
-			     struct perf_event *counter, struct perf_sample_data *data,
-			     struct pt_regs *regs)
+static const void *ktb_perf_context(struct bpf_perf_event_data_kern *context,
+				    struct perf_event *counter,
+				    struct perf_sample_data *data, struct pt_regs *regs)
 {
 	if (!(data->sample_flags & PERF_SAMPLE_ADDR))
 		data->addr = 0;
@@ -87,6 +87,7 @@ static void ktb_perf_context(struct bpf_perf_event_data_kern *context,
 		.data	= data,
 		.event	= counter,
 	};
+	return context;
 }
 
 /*
@@ -99,15 +100,16 @@ static void ktb_perf_overflow(struct perf_event *counter,
 	struct ktb_event *event = counter->overflow_handler_context;
 	const struct perf_raw_frag *frag = NULL;
 	struct bpf_perf_event_data_kern context;
+	const void *shown = NULL;
 
 	if (this_cpu_ptr(event->cpu)->is_throttled)
 		ktb_event_throttle(event, false);
 	if (event->perf->attr.type == PERF_TYPE_TRACEPOINT)
 		frag = &data->raw->frag;
 	else if (event->program)
-		ktb_perf_context(&context, counter, data, regs);
+		shown = ktb_perf_context(&context, counter, data, regs);
 	ktb_event_submit(event, frag ? frag->data : NULL, frag ? frag->size : 0,
-			 data->period, regs, frag ? NULL : &context);
+			 data->period, regs, shown);
 	if (counter->hw.interrupts == KTB_PERF_THROTTLED)
 		ktb_event_throttle(event, true);
 }

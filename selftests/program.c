@@ -111,6 +111,16 @@ static void work(struct __test_metadata *_metadata, FIXTURE_DATA(program) *self)
 	EXPECT_EQ(0, ktb_ledger_lost(&self->e.sum));
 }
 
+/* In a session of these options, the worker hits an event that has the program. */
+static void trace(struct __test_metadata *_metadata, FIXTURE_DATA(program) *self,
+		  __u32 flags, __u64 size, const char *name, __u64 period)
+{
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", flags, size, &self->s));
+	ASSERT_EQ(0, attach(self, name, period))
+		TH_LOG("%s", self->nl.text);
+	work(_metadata, self);
+}
+
 /* What of the worker's hits became a record. */
 struct kept {
 	struct ktb_format format;
@@ -193,9 +203,7 @@ TEST_F(program, sees_the_record)
 	struct kept kept = { .mask = 3 };
 
 	ASSERT_LOADED(load_without(ARG1, 3));
-	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
-	ASSERT_EQ(0, attach(self, ENTER, 0));
-	work(_metadata, self);
+	trace(_metadata, self, 0, 1 << 20, ENTER, 0);
 	EXPECT_EQ((HITS + 3) / 4, self->e.sum.written);
 	read_kept(_metadata, self, &kept, ENTER);
 	EXPECT_EQ((HITS + 3) / 4, kept.periods);
@@ -215,10 +223,7 @@ TEST_F(program, callchains)
 TEST_F(program, overwriting)
 {
 	ASSERT_LOADED(load_without(ARG1, 3));
-	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", KTB_SESSION_OVERWRITE, 4096,
-				     &self->s));
-	ASSERT_EQ(0, attach(self, ENTER, 0));
-	work(_metadata, self);
+	trace(_metadata, self, KTB_SESSION_OVERWRITE, 4096, ENTER, 0);
 	EXPECT_EQ((HITS + 3) / 4, self->e.sum.written);
 }
 
@@ -228,9 +233,7 @@ TEST_F(program, before_the_period)
 	struct kept kept = { .mask = 3 };
 
 	ASSERT_LOADED(load_without(ARG1, 3));
-	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
-	ASSERT_EQ(0, attach(self, ENTER, 7));
-	work(_metadata, self);
+	trace(_metadata, self, 0, 1 << 20, ENTER, 7);
 	EXPECT_EQ((HITS + 3) / 4 / 7, self->e.sum.written);
 	EXPECT_EQ((HITS + 3) / 4 - (HITS + 3) / 4 / 7, self->e.sum.not_sampled);
 	read_kept(_metadata, self, &kept, ENTER);
@@ -240,9 +243,7 @@ TEST_F(program, before_the_period)
 TEST_F(program, counting_only)
 {
 	ASSERT_LOADED(load_without(ARG1, 3));
-	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", KTB_SESSION_COUNT_ONLY, 0, &self->s));
-	ASSERT_EQ(0, attach(self, ENTER, 0));
-	work(_metadata, self);
+	trace(_metadata, self, KTB_SESSION_COUNT_ONLY, 0, ENTER, 0);
 	EXPECT_EQ((HITS + 3) / 4, self->e.sum.not_sampled);
 	EXPECT_EQ((HITS + 3) / 4, self->e.sum.count);
 	EXPECT_EQ(0, self->e.sum.written);
@@ -258,9 +259,7 @@ TEST_F(program, attach_cookie)
 	ktb_emit_mov_imm(&p, 7, 1);
 	ktb_emit_end(&p, 7);
 	ASSERT_LOADED(ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p));
-	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
-	ASSERT_EQ(0, attach(self, ENTER, 0));
-	work(_metadata, self);
+	trace(_metadata, self, 0, 1 << 20, ENTER, 0);
 	EXPECT_EQ(HITS, self->e.sum.written);
 }
 
@@ -282,9 +281,7 @@ TEST_F(program, stack)
 	ktb_emit_mov_imm(&p, 7, 1);
 	ktb_emit_end(&p, 7);
 	ASSERT_LOADED(ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p));
-	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
-	ASSERT_EQ(0, attach(self, ENTER, 0));
-	work(_metadata, self);
+	trace(_metadata, self, 0, 1 << 20, ENTER, 0);
 	EXPECT_EQ(HITS, self->e.sum.written);
 	kept.ip = ktb_map_value(self->map);
 	EXPECT_NE(0, kept.ip);
@@ -356,19 +353,14 @@ TEST_F(program, kprobe)
 	ASSERT_EQ(0, ktb_format_read(name, &format));
 	n = ktb_format_field(&format, "n")->offset;
 	ASSERT_LOADED(load_without(n, 3));
-	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
-	ASSERT_EQ(0, attach(self, name, 0))
-		TH_LOG("%s", self->nl.text);
-	work(_metadata, self);
+	trace(_metadata, self, 0, 1 << 20, name, 0);
 	EXPECT_EQ((HITS + 3) / 4, self->e.sum.written);
 	ASSERT_EQ(0, ktb_session_del(&self->nl, self->s.id));
 	close(self->prog);
 
 	/* Beyond its end there is nothing but zeroes, whatever was there before. */
 	ASSERT_LOADED(load_without(n + 8, -1));
-	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", 0, 1 << 20, &self->s));
-	ASSERT_EQ(0, attach(self, name, 0));
-	work(_metadata, self);
+	trace(_metadata, self, 0, 1 << 20, name, 0);
 	EXPECT_EQ(HITS, self->e.sum.written);
 	ASSERT_EQ(0, ktb_session_del(&self->nl, self->s.id));
 	EXPECT_EQ(0, write_kprobe("-:ktb_program/getppid"));

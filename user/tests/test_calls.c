@@ -49,7 +49,7 @@ static void is(const char *expected, const char *name)
 		printf("# '%s', not '%s'\n", out, expected);
 }
 
-int main(void)
+static void test_order(void)
 {
 	begin();
 	returns(1, 7, 0, 'a', 0, 10, 20);
@@ -70,7 +70,10 @@ int main(void)
 	returns(1, 7, 0, 'b', 1, 10, 10);
 	returns(1, 7, 0, 'a', 0, 10, 10);
 	is("a{@10 b@10 }a@10", "in no time at all");
+}
 
+static void test_apart(void)
+{
 	begin();
 	returns(1, 7, 0, 'b', 1, 11, 12);
 	returns(1, 8, 1, 'x', 1, 11, 13);
@@ -85,7 +88,10 @@ int main(void)
 	returns(1, 0, 1, 'c', 0, 10, 14);
 	returns(1, 0, 0, 'a', 0, 10, 15);
 	is("c{@10 d@13 }c@14 a{@10 b@12 }a@15", "idle threads are apart by CPU");
+}
 
+static void test_incomplete(void)
+{
 	begin();
 	returns(1, 7, 0, 'c', 2, 12, 13);
 	returns(1, 7, 0, 'd', 1, 20, 21);
@@ -106,13 +112,24 @@ int main(void)
 	is("", "many are held");
 	returns(1, 7, 0, 'b', 1, 10000, 10001);
 	ok(strlen(out) > 500 && !calls_held(&calls), "but not any number");
+}
 
+static void test_errors(void)
+{
 	begin();
 	put_err = -EPIPE;
 	ok(returns(1, 7, 0, 'a', 0, 1, 2) == -EPIPE, "an error is passed on");
 	ok(!returns(1, 7, 0, 'b', 1, 1, 2) && returns(1, 7, 0, 'a', 0, 1, 2) == -EPIPE,
 	   "from within too");
 	is("a@2 a{@1", "and ends it");
+}
+
+int main(void)
+{
+	test_order();
+	test_apart();
+	test_incomplete();
+	test_errors();
 	calls_free(&calls);
 	return tap_end();
 }
