@@ -49,7 +49,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-begin_tests 8
+begin_tests 10
 
 # Long calls, while others want the CPU and the program has to leave it again and again.
 be_moved() {
@@ -67,10 +67,17 @@ be_moved() {
 	end_hogs
 }
 
-# A line "name();" as two, "name() {" and "} /* name */": whether something came in between
-# depends on who else ran there.
-calls() {
-	sed 's/^\( *\)\([^ ]*\)();$/\1\2() {\n\1} \/* \2 *\//'
+# Where calls began, with their depth, which is all of the tree; and of each function,
+# how many returned. The place of a return is ftrace's guess: it takes the next return on
+# the CPU of a call for that call's own, if thread and function are the same, and writes
+# "name();". Of a call that ended elsewhere that is a later one's, which then has none.
+calls() { sed -n 's/^\( *[^ ()]*\)()\(;\| {\)$/\1/p'; }
+returns() { sed -n 's/^ *\([^ ()]*\)();$/\1/p; s/^ *} \/\* \([^ ]*\) \*\/$/\1/p' | sort | uniq -c; }
+
+# Each return closes the call that is open, at its own depth.
+in_place() {
+	awk '{ depth = match($0, /[^ ]/) } /\(\) \{$/ { open[++nr] = depth $1 }
+		/\} \/\*/ { if (open[nr--] != depth $3 "()") bad++ } END { exit bad || nr }'
 }
 
 # The time in all that calls of a function took, in us.
@@ -93,11 +100,18 @@ echo 0 >$tracing/tracing_on
 ktbctl status --json >"$dir/closing"
 ktbctl read -t 1 2>/dev/null | grep -e "-$pid  *\[" >ours
 grep -e "-$pid *|" $tracing/trace >theirs
-sed 's/^[^|]*| //' ours | calls >our-calls
-sed 's/^[^|]*|[^|]*|  //' theirs | calls >their-calls
-check "as many calls" '[ "$(wc -l <our-calls)" -ge 360 ]' '[ "$(wc -l <our-calls)" -eq "$(wc -l <their-calls)" ]'
+sed 's/^[^|]*| //' ours >our-picture
+sed 's/^[^|]*|[^|]*|  //' theirs >their-picture
+for whose in our their; do
+	calls <$whose-picture >$whose-calls
+	returns <$whose-picture >$whose-returns
+done
+check "as many calls" '[ "$(wc -l <our-calls)" -ge 180 ]' '[ "$(wc -l <our-calls)" -eq "$(wc -l <their-calls)" ]'
 check "the same calls, the same nesting, in the same order" 'cmp our-calls their-calls || { diff our-calls their-calls | head -n 30 | sed "s/^/# /"; false; }'
-check "inside of each other" 'grep -q "^ksys_read() {" our-calls' 'grep -q "^    } /\* read_zero \*/" our-calls'
+check "as many returns of each" 'cmp our-returns their-returns || { diff our-returns their-returns | sed "s/^/# /"; false; }' \
+	'[ "$(awk "{ sum += \$1 } END { print sum }" our-returns)" -eq "$(wc -l <our-calls)" ]'
+check "each return of ours behind its call" 'in_place <our-picture'
+check "inside of each other" 'grep -q "^ksys_read() {" our-picture' 'grep -q "^    read_zero" our-picture'
 check "some began on one CPU and ended on another" '[ "$(moved)" -gt 0 ]'
 check "as long, within a quarter" '[ $(($(duration ksys_read ours) * 4)) -gt $(($(duration ksys_read theirs) * 3)) ]' \
 	'[ $(($(duration ksys_read theirs) * 4)) -gt $(($(duration ksys_read ours) * 3)) ]'

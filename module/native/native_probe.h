@@ -322,10 +322,13 @@ ktb_trace_slow_##class(void *__data, proto, unsigned long __ip)		\
 	if (!__hit.sample)						\
 		return;							\
 	ktb_assign_##class(__hit.entry, __data_size, __data_offsets, args); \
-	if (__event->program)						\
+	if (__event->program) {						\
 		ktb_event_end_program(__event, __hit.sample, __hit.context, __count); \
-	else								\
+		/* No jump, but a call: it begins callchains at our frame. */ \
+		barrier();						\
+	} else {							\
 		ktb_event_end(__hit);					\
+	}								\
 }									\
 									\
 static notrace __maybe_unused void					\
