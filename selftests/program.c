@@ -209,14 +209,61 @@ TEST_F(program, sees_the_record)
 	EXPECT_EQ((HITS + 3) / 4, kept.periods);
 }
 
-/* A session with callchains writes its records the long way. */
+struct chain {
+	__u64 nr;
+	__u64 ip[64];
+	__u64 others;	/* records with another one than the first */
+};
+
+static void take_chain(const struct ktb_sample *s, void *arg)
+{
+	struct chain *chain = arg;
+
+	if (!chain->nr && s->nr_chain <= 64) {
+		chain->nr = s->nr_chain;
+		memcpy(chain->ip, s->chain, chain->nr * sizeof(*chain->ip));
+	}
+	if (s->nr_chain != chain->nr ||
+	    memcmp(s->chain, chain->ip, chain->nr * sizeof(*chain->ip)))
+		chain->others++;
+}
+
+static void read_chains(struct __test_metadata *_metadata, FIXTURE_DATA(program) *self,
+			__u32 session, struct chain *chain)
+{
+	struct ktb_walk walk = {};
+	struct ktb_ring ring;
+	int fd = ktb_dev_open_bind(session, self->w.cpu);
+
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ktb_ring_map(&ring, fd, self->w.cpu));
+	ktb_ring_walk(&ring, &walk, take_chain, chain);
+	EXPECT_EQ(0, walk.malformed);
+	ktb_ring_unmap(&ring);
+	close(fd);
+}
+
+/* A session with callchains writes its records the long way; they are those without a program. */
 TEST_F(program, callchains)
 {
+	struct chain with = {}, without = {};
+	struct ktb_session plain;
+	struct ktb_event e;
+
 	ASSERT_LOADED(load_without(ARG1, 3));
 	ASSERT_EQ(0, ktb_session_new_stack(&self->nl, "t_program", 1 << 20, 32, &self->s));
+	ASSERT_EQ(0, ktb_session_new_stack(&self->nl, "t_program2", 1 << 20, 32, &plain));
+	ASSERT_EQ(0, ktb_event_attach(&self->nl, plain.id, ENTER, self->w.tid, &e));
 	ASSERT_EQ(0, attach(self, ENTER, 0));
 	work(_metadata, self);
 	EXPECT_EQ((HITS + 3) / 4, self->e.sum.written);
+	read_chains(_metadata, self, self->s.id, &with);
+	read_chains(_metadata, self, plain.id, &without);
+	EXPECT_LT(4, with.nr);
+	EXPECT_EQ(0, with.others);
+	EXPECT_EQ(0, without.others);
+	ASSERT_EQ(without.nr, with.nr);
+	EXPECT_EQ(0, memcmp(without.ip, with.ip, with.nr * sizeof(*with.ip)));
 }
 
 /* Overwriting, too: the newest ones are there. */
