@@ -18,6 +18,7 @@
 
 #define PAGES		200
 #define MS		1000000ULL
+#define RING_SIZE	(4 << 20)	/* for each storm of the nest module's */
 
 #define SOFTWARE(what)	.type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_##what
 
@@ -35,7 +36,7 @@ FIXTURE(counters)
 FIXTURE_SETUP(counters)
 {
 	ASSERT_CONTROL(&self->nl);
-	ASSERT_EQ(0, ktb_session_new_stack(&self->nl, "t_counters", 1 << 20, 64, &self->s));
+	ASSERT_EQ(0, ktb_session_new_stack(&self->nl, "t_counters", RING_SIZE, 64, &self->s));
 	self->fd = ktb_dev_open_bind(self->s.id, -1);
 	ASSERT_LE(0, self->fd);
 	self->ncpus = ktb_cpus();

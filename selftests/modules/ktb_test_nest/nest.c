@@ -11,7 +11,8 @@
  *	burst N		N times in a task
  *	storm N		N bursts in a task, while a timer fires in hardirq context,
  *			sends the CPU an NMI that fires, and schedules a tasklet
- *			that fires
+ *			that fires; it does so STORM_TURNS times a burst at most,
+ *			however slow the machine
  *	step N		N times in a task, in single-step mode: the trap behind
  *			each instruction of the probe is an NMI context, and fires.
  *			Now and then it queues an interrupt, which comes before the
@@ -42,6 +43,7 @@ enum nest_context { TASK, SOFTIRQ, HARDIRQ, NMI, CONTEXTS };
 
 /* Longest name; the shortest is what the numbers take. */
 #define NAME_MAX_LEN	250
+#define STORM_TURNS	10
 
 /* Only the CPU that runs touches these, in contexts that nest. */
 static unsigned int nest_begun[CONTEXTS];
@@ -55,6 +57,7 @@ static int nest_at;			/* the only one that fires; -1: all do */
 static enum nest_context nest_stepped;	/* where it steps */
 static bool nest_at_exit;		/* interrupts fire at their end */
 static unsigned int nest_turn;		/* of the timer */
+static unsigned int nest_turns;		/* left to it in this run */
 static struct tracepoint *nest_tp;
 static struct hrtimer nest_timer;
 static struct irq_work nest_irq;
@@ -220,6 +223,8 @@ static enum hrtimer_restart nest_timer_fn(struct hrtimer *timer)
 {
 	unsigned int turn = nest_turn++;
 
+	if (!nest_turns--)
+		return HRTIMER_NORESTART;
 	for (unsigned int i = 0; i <= turn % 4; i++)
 		nest_fire(HARDIRQ);
 	if (turn % 2)
@@ -233,6 +238,7 @@ static enum hrtimer_restart nest_timer_fn(struct hrtimer *timer)
 static void nest_storm(unsigned int bursts)
 {
 	nest_stepped = CONTEXTS;
+	nest_turns = bursts * STORM_TURNS;
 	hrtimer_start(&nest_timer, ns_to_ktime(20000), HRTIMER_MODE_REL_PINNED_HARD);
 	while (bursts--) {
 		for (unsigned int i = 0; i < 20; i++)
