@@ -27,7 +27,7 @@
 /* Calls that can be under way at once, in all tasks, for each function. */
 #define KTB_GRAPH_CALLS		512
 
-/* The record, struct ftrace_graph_ret_entry of the kernel. */
+/* The record, struct ftrace_graph_ret_entry of the kernel, packed like that one. */
 struct ktb_graph_entry {
 	struct trace_entry ent;
 	unsigned long func;
@@ -38,7 +38,7 @@ struct ktb_graph_entry {
 	unsigned int overrun;
 	u64 calltime;
 	u64 rettime;
-};
+} __packed;
 
 /**
  * struct ktb_graph_call - a call under way
