@@ -25,6 +25,7 @@ struct span {
 static struct span spans[HITS];
 static int matched, outside;
 static __u64 last;
+static unsigned int id_at;	/* in a record; the arguments follow */
 
 FIXTURE(clock)
 {
@@ -61,12 +62,15 @@ static int set_source(const char *name)
 
 FIXTURE_SETUP(clock)
 {
+	struct ktb_format f;
 	cpu_set_t set;
 
 	CPU_ZERO(&set);
 	CPU_SET(0, &set);
 	ASSERT_EQ(0, sched_setaffinity(0, sizeof(set), &set));
 	ASSERT_EQ(0, file_text(SOURCES "current_clocksource", self->source, sizeof(self->source)));
+	ASSERT_EQ(0, ktb_format_read(ENTER, &f));
+	id_at = ktb_format_field(&f, "id")->offset;
 	ASSERT_CONTROL(&self->nl);
 	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_clock", 0, 4 << 20, &self->s));
 	self->fd = ktb_dev_open_bind(self->s.id, -1);
@@ -86,7 +90,7 @@ FIXTURE_TEARDOWN(clock)
 /* The n-th getppid() with our mark has to lie within the n-th span. */
 static void take_sample(const struct ktb_sample *s, void *arg)
 {
-	const long *args = (const long *)(s->raw + 8);
+	const long *args = (const long *)(s->raw + id_at);
 
 	(void)arg;
 	outside += s->time < last;

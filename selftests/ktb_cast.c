@@ -11,6 +11,7 @@
 
 #include "ktb_cast.h"
 #include "ktb_ring.h"
+#include "ktb_tracefs.h"
 #include "ktb_worker.h"
 
 static struct ktb_cast *map(int fd)
@@ -129,13 +130,11 @@ static void take(const struct ktb_sample *s, void *arg)
 {
 	struct ktb_cast *cast = arg;
 	struct ktb_actor *actor = ktb_cast_find(cast, s->tid);
-	__u32 nr;
 
 	cast->samples++;
-	memcpy(&nr, s->raw + 8, sizeof(nr));
 	if (!actor || !actor->seen)
 		cast->strangers++;
-	else if (nr == SYS_getppid)
+	else if (ktb_syscall_nr(s->raw) == SYS_getppid)
 		actor->got++;
 }
 

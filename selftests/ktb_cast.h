@@ -64,8 +64,8 @@ void ktb_cast_go(struct ktb_cast *cast, int n);
 /* The thread of that number, the last one if it was used again. NULL if none. */
 struct ktb_actor *ktb_cast_find(struct ktb_cast *cast, pid_t tid);
 /*
- * Read all rings of a reader, of an event that shows the number of a system call
- * behind the common fields: what was recorded of whom. 0 or error.
+ * Read all rings of a reader, of an event that ktb_syscall_nr() knows: what was
+ * recorded of whom. 0 or error.
  */
 int ktb_cast_read(struct ktb_cast *cast, int fd, struct ktb_walk *walk);
 

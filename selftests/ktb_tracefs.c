@@ -72,6 +72,18 @@ __u64 ktb_field_uint(const struct ktb_format *f, const char *name, const char *r
 	return value;
 }
 
+__u64 ktb_syscall_nr(const char *raw)
+{
+	static struct ktb_format any, one;
+
+	if (!any.id && (ktb_format_read("raw_syscalls:sys_enter", &any) ||
+			ktb_format_read("syscalls:sys_enter_getppid", &one)))
+		return ~0ULL;
+	if (ktb_field_uint(&any, "common_type", raw) == any.id)
+		return ktb_field_uint(&any, "id", raw);
+	return ktb_field_uint(&one, "__syscall_nr", raw);
+}
+
 unsigned int ktb_format_end(const struct ktb_format *f)
 {
 	unsigned int end = 0;

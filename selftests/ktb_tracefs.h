@@ -28,6 +28,11 @@ int ktb_format_read(const char *event, struct ktb_format *f);
 const struct ktb_field *ktb_format_field(const struct ktb_format *f, const char *name);
 /* Its value in a raw record, integers up to 8 bytes. */
 __u64 ktb_field_uint(const struct ktb_format *f, const char *name, const char *raw);
+/*
+ * The number of the call in a raw record of raw_syscalls:sys_enter, or of an entry
+ * of syscalls: where it stands depends on the kernel's common fields.
+ */
+__u64 ktb_syscall_nr(const char *raw);
 /* First byte after the fixed fields. */
 unsigned int ktb_format_end(const struct ktb_format *f);
 

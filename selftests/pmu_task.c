@@ -20,6 +20,7 @@ FIXTURE(task)
 	int fd[BOTH];
 	int ball[2];
 	pid_t sleeper;
+	__u64 usual;	/* what the kernel alone counts of WAKEUPS */
 };
 
 FIXTURE_SETUP(task)
@@ -79,13 +80,16 @@ static bool sleeps(pid_t pid)
 		ASSERT_TRUE(ktb_wait_for(sleeps(self->sleeper), 20));		\
 	}
 
-/* Once for each wake-up, and now and then for another thread that it wakes itself. */
+/*
+ * Once for each wake-up, and now and then for another thread that it wakes itself.
+ * (On a realtime kernel a wake-up may come in two: to a lock that the waker holds.)
+ */
 #define EXPECT_ONCE(count)							\
 	do {									\
 		__u64 once = (count);						\
 										\
 		EXPECT_LE(WAKEUPS, once);					\
-		EXPECT_GT(WAKEUPS + WAKEUPS / 2, once);				\
+		EXPECT_GT(self->usual + WAKEUPS / 2, once);			\
 	} while (0)
 
 static int open_event(FIXTURE_DATA(task) *self, int i, const char *event, pid_t pid, int cpu)
@@ -96,10 +100,20 @@ static int open_event(FIXTURE_DATA(task) *self, int i, const char *event, pid_t 
 	return self->fd[i] < 0 ? self->fd[i] : 0;
 }
 
+static void count_usual(struct __test_metadata *_metadata, FIXTURE_DATA(task) *self)
+{
+	ASSERT_EQ(0, open_event(self, KERNELS, "sched:sched_waking", self->sleeper, CPU));
+	ASSERT_EQ(0, ioctl(self->fd[KERNELS], PERF_EVENT_IOC_ENABLE, 0));
+	ASSERT_WAKE(WAKEUPS);
+	self->usual = ktb_perf_count(self->fd[KERNELS]);
+	close(self->fd[KERNELS]);
+	self->fd[KERNELS] = -1;
+}
+
 static void count_wakeups(struct __test_metadata *_metadata, FIXTURE_DATA(task) *self,
 			  const char *event)
 {
-	ASSERT_TRUE(ktb_wait_for(sleeps(self->sleeper), 20));
+	count_usual(_metadata, self);
 	for_both(i) {
 		ASSERT_EQ(0, open_event(self, i, event, self->sleeper, CPU));
 		ASSERT_EQ(0, ioctl(self->fd[i], PERF_EVENT_IOC_ENABLE, 0));
@@ -122,7 +136,7 @@ TEST_F(task, waking)
 /* On no certain CPU. (The kernel's PMU has counted these since 6.2.) */
 TEST_F(task, any_cpu)
 {
-	ASSERT_TRUE(ktb_wait_for(sleeps(self->sleeper), 20));
+	count_usual(_metadata, self);
 	ASSERT_EQ(0, open_event(self, OURS, "sched:sched_waking", self->sleeper, -1));
 	ASSERT_EQ(0, ioctl(self->fd[OURS], PERF_EVENT_IOC_ENABLE, 0));
 	ASSERT_WAKE(WAKEUPS);
@@ -131,7 +145,7 @@ TEST_F(task, any_cpu)
 
 TEST_F(task, not_while_disabled)
 {
-	ASSERT_TRUE(ktb_wait_for(sleeps(self->sleeper), 20));
+	count_usual(_metadata, self);
 	ASSERT_EQ(0, open_event(self, OURS, "sched:sched_waking", self->sleeper, CPU));
 	ASSERT_WAKE(WAKEUPS);
 	EXPECT_EQ(0, ktb_perf_count(self->fd[OURS]));
@@ -145,7 +159,7 @@ TEST_F(task, not_while_disabled)
 /* The kernel's event of the sleeper, while ours watches all of the CPU. */
 TEST_F(task, kernels_count_once)
 {
-	ASSERT_TRUE(ktb_wait_for(sleeps(self->sleeper), 20));
+	count_usual(_metadata, self);
 	ASSERT_EQ(0, open_event(self, OURS, "sched:sched_waking", -1, CPU));
 	ASSERT_EQ(0, open_event(self, KERNELS, "sched:sched_waking", self->sleeper, CPU));
 	for_both(i) {

@@ -15,7 +15,6 @@
 #define ENTER	"raw_syscalls:sys_enter"
 #define GETPPID	"syscalls:sys_enter_getppid"
 #define HITS	501
-#define ARG1	24	/* offset of the second argument in a record of ENTER */
 #define MAGIC	0x6b74625f70726f67ULL
 #define KPROBE	"p:ktb_program/getppid __x64_sys_getppid magic=+112(%di):u64 n=+104(%di):u64"
 
@@ -27,10 +26,15 @@ FIXTURE(program)
 	struct ktb_worker w;
 	int map;
 	int prog;
+	int arg1;	/* offset of the second argument in a record of ENTER */
 };
 
 FIXTURE_SETUP(program)
 {
+	struct ktb_format f;
+
+	ASSERT_EQ(0, ktb_format_read(ENTER, &f));
+	self->arg1 = ktb_format_field(&f, "args")->offset + 8;
 	ASSERT_CONTROL(&self->nl);
 	self->map = ktb_map_create(BPF_MAP_TYPE_ARRAY, 4, 8, 1);
 	ASSERT_LE(0, self->map);
@@ -130,6 +134,7 @@ struct kept {
 	__u64 mask;	/* these bits of the second argument are to be 0 */
 	__u64 periods;
 	__u64 ip;	/* where all of them were, unless 0 */
+	int arg1;
 };
 
 static void look(const struct ktb_sample *s, void *arg)
@@ -138,7 +143,7 @@ static void look(const struct ktb_sample *s, void *arg)
 	const struct ktb_format *f = &kept->format;
 	__u64 n;
 
-	memcpy(&n, s->raw + ARG1, sizeof(n));
+	memcpy(&n, s->raw + kept->arg1, sizeof(n));
 	kept->samples++;
 	kept->periods += s->period;
 	/* The record begins as every record does, not with what the program had there. */
@@ -159,6 +164,7 @@ static void read_kept(struct __test_metadata *_metadata, FIXTURE_DATA(program) *
 
 	ASSERT_LE(0, fd);
 	ASSERT_EQ(0, ktb_format_read(name, &kept->format));
+	kept->arg1 = self->arg1;
 	kept->tid = self->w.tid;
 	ASSERT_EQ(0, ktb_ring_map(&ring, fd, self->w.cpu));
 	ktb_ring_walk(&ring, &walk, look, kept);
@@ -202,7 +208,7 @@ TEST_F(program, sees_the_record)
 {
 	struct kept kept = { .mask = 3 };
 
-	ASSERT_LOADED(load_without(ARG1, 3));
+	ASSERT_LOADED(load_without(self->arg1, 3));
 	trace(_metadata, self, 0, 1 << 20, ENTER, 0);
 	EXPECT_EQ((HITS + 3) / 4, self->e.sum.written);
 	read_kept(_metadata, self, &kept, ENTER);
@@ -250,7 +256,7 @@ TEST_F(program, callchains)
 	struct ktb_session plain;
 	struct ktb_event e;
 
-	ASSERT_LOADED(load_without(ARG1, 3));
+	ASSERT_LOADED(load_without(self->arg1, 3));
 	ASSERT_EQ(0, ktb_session_new_stack(&self->nl, "t_program", 1 << 20, 32, &self->s));
 	ASSERT_EQ(0, ktb_session_new_stack(&self->nl, "t_program2", 1 << 20, 32, &plain));
 	ASSERT_EQ(0, ktb_event_attach(&self->nl, plain.id, ENTER, self->w.tid, &e));
@@ -269,7 +275,7 @@ TEST_F(program, callchains)
 /* Overwriting, too: the newest ones are there. */
 TEST_F(program, overwriting)
 {
-	ASSERT_LOADED(load_without(ARG1, 3));
+	ASSERT_LOADED(load_without(self->arg1, 3));
 	trace(_metadata, self, KTB_SESSION_OVERWRITE, 4096, ENTER, 0);
 	EXPECT_EQ((HITS + 3) / 4, self->e.sum.written);
 }
@@ -279,7 +285,7 @@ TEST_F(program, before_the_period)
 {
 	struct kept kept = { .mask = 3 };
 
-	ASSERT_LOADED(load_without(ARG1, 3));
+	ASSERT_LOADED(load_without(self->arg1, 3));
 	trace(_metadata, self, 0, 1 << 20, ENTER, 7);
 	EXPECT_EQ((HITS + 3) / 4 / 7, self->e.sum.written);
 	EXPECT_EQ((HITS + 3) / 4 - (HITS + 3) / 4 / 7, self->e.sum.not_sampled);
@@ -289,7 +295,7 @@ TEST_F(program, before_the_period)
 
 TEST_F(program, counting_only)
 {
-	ASSERT_LOADED(load_without(ARG1, 3));
+	ASSERT_LOADED(load_without(self->arg1, 3));
 	trace(_metadata, self, KTB_SESSION_COUNT_ONLY, 0, ENTER, 0);
 	EXPECT_EQ((HITS + 3) / 4, self->e.sum.not_sampled);
 	EXPECT_EQ((HITS + 3) / 4, self->e.sum.count);
@@ -520,11 +526,11 @@ TEST_F(program, refused)
 		       ktb_event_attach_as(&self->nl, self->s.id, &how, NULL));
 	close(self->prog);
 
-	/* The last bytes of a record of 64 are for everybody, the next for nobody. */
-	ktb_emit_load(&p, 7, 1, 56);
+	/* The last bytes of a record are for everybody, the next for nobody. */
+	ktb_emit_load(&p, 7, 1, self->arg1 + 32);
 	ktb_emit_end(&p, 7);
 	good = ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p);
-	ASSERT_LOADED(load_without(64, 1));
+	ASSERT_LOADED(load_without(self->arg1 + 40, 1));
 	EXPECT_REFUSED(&self->nl, EACCES, "reads beyond", attach(self, ENTER, 0));
 	EXPECT_EQ(0, ktb_event_count(&self->nl));
 	close(self->prog);

@@ -502,11 +502,9 @@ struct on_cpu {
 static void take_cpu(const struct ktb_sample *s, void *arg)
 {
 	struct on_cpu *on = arg;
-	__u32 nr;
 
-	memcpy(&nr, s->raw + 8, sizeof(nr));
 	on->elsewhere += (int)s->cpu != on->cpu;
-	on->calls += nr == SYS_getppid && (pid_t)s->tid == on->tid;
+	on->calls += ktb_syscall_nr(s->raw) == SYS_getppid && (pid_t)s->tid == on->tid;
 }
 
 TEST_F(targets, cpus)
