@@ -164,6 +164,14 @@ static void draw(const struct drawing *drawing, FILE *file)
 	flame_draw(&drawing->flame, &picture, file);
 }
 
+static void put(const struct drawing *drawing, FILE *file)
+{
+	if (drawing->folded)
+		flame_print_folded(&drawing->flame, drawing->off_cpu ? 1000 : 1, file);
+	else
+		draw(drawing, file);
+}
+
 static int write_file(const struct drawing *drawing)
 {
 	FILE *file = fopen(drawing->output, "we");
@@ -171,10 +179,7 @@ static int write_file(const struct drawing *drawing)
 
 	if (!file)
 		return fail("cannot make '%s': %s", drawing->output, strerror(errno));
-	if (drawing->folded)
-		flame_print_folded(&drawing->flame, drawing->off_cpu ? 1000 : 1, file);
-	else
-		draw(drawing, file);
+	put(drawing, file);
 	if (fflush(file) || ferror(file))
 		err = errno;
 	if (fclose(file) && !err)
@@ -184,12 +189,12 @@ static int write_file(const struct drawing *drawing)
 
 static int put_out(struct drawing *drawing)
 {
-	if (!drawing->output && drawing->folded) {
-		flame_print_folded(&drawing->flame, drawing->off_cpu ? 1000 : 1, stdout);
+	if (!drawing->output)
+		drawing->output = drawing->folded ? "-" : "flame.svg";
+	if (!strcmp(drawing->output, "-")) {
+		put(drawing, stdout);
 		return output_flush();
 	}
-	if (!drawing->output)
-		drawing->output = "flame.svg";
 	if (write_file(drawing))
 		return EXIT_FAILED;
 	if (!drawing->folded)
