@@ -1,20 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The perf core as an event source: kernel counters with an overflow handler of
- * ours, for tracepoints without a native probe, those of modules included, and
- * for every other perf event: counters, timers, breakpoints.
+ * ours, for counters, timers, breakpoints, and what else perf has. For tracepoints
+ * there is more in perf_tracepoint.c.
  *
  * What is to count everywhere has one counter per CPU; a counter for some threads
  * alone has one per thread, which perf hands on to what they fork. All of process
  * context is under ktb_lock.
- *
- * A tracepoint needs nothing of what perf does to have counters run in turn, and
- * that is what goes when a CPU goes. So it has one counter, which stays disabled
- * and keeps perf's probe on the tracepoint; and for each CPU a stand-in, which perf
- * has not made, and which we hang where perf has the counters that run: on the list
- * of the event and the CPU that its probe serves. There it stays while the CPU goes
- * and comes, and takes each hit from the first one on. perf changes a CPU's list on
- * that CPU with interrupts disabled, and so do we, or while the CPU does not run.
  */
 
 #include <linux/cpu.h>
@@ -23,15 +15,13 @@
 #include <linux/perf_event.h>
 #include <linux/pid.h>
 #include <linux/pid_namespace.h>
-#include <linux/rculist.h>
 #include <linux/rcupdate.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
-#include <linux/smp.h>
-#include <linux/trace_events.h>
 #include <linux/workqueue.h>
 
 #include "compat.h"
+#include "perf_source.h"
 #include "perfcore.h"
 #include "session.h"
 #include "submit.h"
@@ -40,33 +30,7 @@
 /* perf's default for kernel.perf_event_max_sample_rate. */
 #define KTB_PERF_FREQ_MAX	100000
 
-/**
- * struct ktb_perf - the counters of an event
- * @node: in the list of those that follow CPU hotplug, or of those to release
- * @event: whose
- * @attr: what they count
- * @asked: the same as it was asked for
- * @stand_ins: of a tracepoint, by CPU; the one counter is then disabled
- * @nr: number of counters
- * @counter: by CPU, NULL for one that is not online; or one for each thread
- */
-struct ktb_perf {
-	struct list_head node;
-	struct ktb_event *event;
-	struct perf_event_attr attr;
-	struct perf_event_attr asked;
-	struct perf_event *stand_ins;
-	unsigned int nr;
-	struct ktb_perf_counter {
-		struct perf_event *event;
-		unsigned int incarnation;	/* of its CPU */
-	} counter[];
-};
-
 static LIST_HEAD(ktb_perfs);	/* ktb_lock */
-
-static DEFINE_SPINLOCK(ktb_perf_leaving_lock);
-static LIST_HEAD(ktb_perfs_leaving);	/* ktb_perf_leaving_lock */
 
 /* How often a CPU came and went: what was there before counts no more. */
 static DEFINE_PER_CPU(unsigned int, ktb_incarnation);
@@ -90,12 +54,17 @@ static const void *ktb_perf_context(struct bpf_perf_event_data_kern *context,
 	return context;
 }
 
-/*
- * Called by perf when the event fires, up to NMI, with preemption disabled. A
+/**
+ * ktb_perf_overflow - take an overflow as a hit
+ * @counter: the counter, or a tracepoint's stand-in for one
+ * @data: what perf has of it
+ * @regs: where it was
+ *
+ * perf's overflow handler: any context up to NMI, with preemption disabled. A
  * tracepoint brings its record, and perf's event count as the period.
  */
-static void ktb_perf_overflow(struct perf_event *counter,
-			      struct perf_sample_data *data, struct pt_regs *regs)
+void ktb_perf_overflow(struct perf_event *counter, struct perf_sample_data *data,
+		       struct pt_regs *regs)
 {
 	struct ktb_event *event = counter->overflow_handler_context;
 	const struct perf_raw_frag *frag = NULL;
@@ -114,9 +83,19 @@ static void ktb_perf_overflow(struct perf_event *counter,
 		ktb_event_throttle(event, true);
 }
 
-static int ktb_perf_counter_create(struct ktb_perf *perf,
-				   struct ktb_perf_counter *counter, int cpu,
-				   struct task_struct *task)
+/**
+ * ktb_perf_counter_create - have perf make a counter
+ * @perf: the event's counters
+ * @counter: the one to be
+ * @cpu: where it counts, -1 for anywhere
+ * @task: whom it counts, NULL for all
+ *
+ * Process context.
+ *
+ * Return: 0, or perf's error: -ENODEV if the CPU is not online.
+ */
+int ktb_perf_counter_create(struct ktb_perf *perf, struct ktb_perf_counter *counter,
+			    int cpu, struct task_struct *task)
 {
 	struct perf_event *event;
 
@@ -151,124 +130,17 @@ static void ktb_perf_release(struct ktb_perf *perf)
 	rcu_unexpedite_gp();
 }
 
-/* All of its hits are over. */
-static void ktb_perf_free(struct ktb_perf *perf)
+/**
+ * ktb_perf_free - release an event's counters
+ * @perf: the counters, all of whose hits are over
+ *
+ * Process context; waits for grace periods.
+ */
+void ktb_perf_free(struct ktb_perf *perf)
 {
 	ktb_perf_release(perf);
 	kvfree(perf->stand_ins);
 	kvfree(perf);
-}
-
-/*
- * perf waits for grace periods at each tracepoint that it has no more use for, one
- * after the other: on a realtime kernel, which does not expedite, a thousand of
- * them take half a minute, and nobody else has to wait for that.
- */
-static void ktb_perf_free_leaving(struct work_struct *work)
-{
-	struct ktb_perf *perf, *next;
-	LIST_HEAD(leaving);
-
-	spin_lock(&ktb_perf_leaving_lock);
-	list_splice_init(&ktb_perfs_leaving, &leaving);
-	spin_unlock(&ktb_perf_leaving_lock);
-	list_for_each_entry_safe(perf, next, &leaving, node)
-		ktb_perf_free(perf);
-}
-
-static DECLARE_WORK(ktb_perf_leaving_work, ktb_perf_free_leaving);
-
-static void ktb_perf_free_later(struct ktb_perf *perf)
-{
-	spin_lock(&ktb_perf_leaving_lock);
-	list_add_tail(&perf->node, &ktb_perfs_leaving);
-	spin_unlock(&ktb_perf_leaving_lock);
-	queue_work(system_long_wq, &ktb_perf_leaving_work);
-}
-
-/* Whether the counter keeps someone from taking the tracepoint away. */
-static bool ktb_perf_holds_source(const struct ktb_perf *perf)
-{
-	const struct perf_event *counter = perf->counter[0].event;
-
-	return counter && (counter->tp_event->flags & TRACE_EVENT_FL_DYNAMIC ||
-			   counter->tp_event->module);
-}
-
-static bool ktb_perf_is_on_cpu(const struct ktb_perf *perf, unsigned int cpu)
-{
-	return !perf->event->on_cpus || cpumask_test_cpu(cpu, &perf->event->cpus);
-}
-
-/* On that CPU with interrupts disabled, or while it does not run. */
-static void ktb_perf_hang(struct ktb_perf *perf, unsigned int cpu, bool hang)
-{
-	struct trace_event_call *call = perf->counter[0].event->tp_event;
-	struct perf_event *stand_in = &perf->stand_ins[cpu];
-
-	if (!ktb_perf_is_on_cpu(perf, cpu))
-		return;
-	if (hang)
-		hlist_add_head_rcu(&stand_in->hlist_entry,
-				   per_cpu_ptr(call->perf_events, cpu));
-	else
-		hlist_del_rcu(&stand_in->hlist_entry);
-}
-
-static void ktb_perf_hang_here(void *perf)
-{
-	ktb_perf_hang(perf, smp_processor_id(), true);
-}
-
-static void ktb_perf_unhang_here(void *perf)
-{
-	ktb_perf_hang(perf, smp_processor_id(), false);
-}
-
-static void ktb_perf_hang_all(struct ktb_perf *perf, bool hang)
-{
-	unsigned int cpu;
-
-	cpus_read_lock();
-	on_each_cpu(hang ? ktb_perf_hang_here : ktb_perf_unhang_here, perf, 1);
-	for_each_possible_cpu(cpu)
-		if (!cpu_online(cpu))
-			ktb_perf_hang(perf, cpu, hang);
-	cpus_read_unlock();
-}
-
-/*
- * What perf_tp_event() and what it calls look at in a counter with PERF_SAMPLE_PERIOD,
- * each hit of which overflows; all else of it is zero.
- */
-static void ktb_perf_make_stand_ins(struct ktb_perf *perf)
-{
-	struct perf_event *stand_in;
-	unsigned int cpu;
-
-	for_each_possible_cpu(cpu) {
-		stand_in = &perf->stand_ins[cpu];
-		stand_in->attr = perf->attr;
-		stand_in->state = PERF_EVENT_STATE_ACTIVE;
-		stand_in->overflow_handler = ktb_perf_overflow;
-		stand_in->overflow_handler_context = perf->event;
-	}
-}
-
-/* A counter that never runs may be on this CPU, which must not go away just now. */
-static int ktb_perf_attach_tracepoint(struct ktb_perf *perf)
-{
-	int err;
-
-	do {
-		err = ktb_perf_counter_create(perf, &perf->counter[0],
-					      raw_smp_processor_id(), NULL);
-	} while (err == -ENODEV);
-	if (err)
-		return err;
-	ktb_perf_make_stand_ins(perf);
-	ktb_perf_hang_all(perf, true);
-	return 0;
 }
 
 /*
@@ -348,49 +220,50 @@ static void ktb_perf_refuse(struct netlink_ext_ack *extack, int err)
 		NL_SET_ERR_MSG(extack, "perf refused the event");
 }
 
+/**
+ * ktb_perf_fail - give up counters that could not all be made
+ * @perf: the counters; there may be hits
+ * @err: why
+ * @extack: takes the reason
+ *
+ * Process context.
+ *
+ * Return: @err.
+ */
+int ktb_perf_fail(struct ktb_perf *perf, int err, struct netlink_ext_ack *extack)
+{
+	ktb_perf_release(perf);
+	ktb_tracepoint_sync();
+	ktb_perf_refuse(extack, err);
+	return err;
+}
+
 static int ktb_perf_attach(struct ktb_event *event, struct netlink_ext_ack *extack)
 {
 	struct ktb_perf *perf = event->perf;
 	int err;
 
-	if (perf->stand_ins) {
-		err = ktb_perf_attach_tracepoint(perf);
-	} else if (ktb_perf_is_per_cpu(event, &perf->attr)) {
+	if (ktb_perf_is_per_cpu(event, &perf->attr)) {
 		err = ktb_perf_attach_cpus(perf);
 		if (!err)
 			list_add_tail(&perf->node, &ktb_perfs);
 	} else {
 		err = ktb_perf_attach_threads(perf);
 	}
-	if (err) {
-		ktb_perf_release(perf);
-		ktb_tracepoint_sync();
-		ktb_perf_refuse(extack, err);
-	}
-	return err;
+	return err ? ktb_perf_fail(perf, err, extack) : 0;
 }
 
 static void ktb_perf_detach(struct ktb_event *event)
 {
 	struct ktb_perf *perf = event->perf;
 
-	if (perf->stand_ins) {
-		ktb_perf_hang_all(perf, false);
-		return;
-	}
 	list_del_init(&perf->node);
 	ktb_perf_release(perf);
 }
 
-/* At once if somebody may wait for it: to unload a module, to remove a probe. */
 static void ktb_perf_destroy(struct ktb_event *event)
 {
-	struct ktb_perf *perf = event->perf;
-
-	if (perf->stand_ins && !ktb_perf_holds_source(perf))
-		ktb_perf_free_later(perf);
-	else
-		ktb_perf_free(perf);
+	ktb_perf_free(event->perf);
 }
 
 static const struct ktb_source ktb_perf_source = {
@@ -566,7 +439,7 @@ int ktb_perfcore_prepare(struct ktb_event *event, const struct perf_event_attr *
 	if (!ktb_perf_is_per_cpu(event, attr))
 		perf->attr.inherit = event->target->asked.inherit;
 	event->perf = perf;
-	event->source = &ktb_perf_source;
+	event->source = by_name ? &ktb_perf_tracepoint_source : &ktb_perf_source;
 	return 0;
 }
 
@@ -603,5 +476,5 @@ void ktb_perfcore_exit(void)
 {
 	cpuhp_remove_state_nocalls(ktb_perf_cpu_state);
 	cancel_work_sync(&ktb_perf_cpu_work);
-	flush_work(&ktb_perf_leaving_work);
+	ktb_perf_tracepoint_exit();
 }
