@@ -730,7 +730,7 @@ TEST_F_TIMEOUT(counters, cpus_go_and_come, 90)
 
 #define NEST_FILE	"/ktb/modules/ktb_test_nest.ko"
 #define NEST_RUN	"/sys/module/ktb_test_nest/parameters/run"
-#define NEST_EVENT	"power:power_domain_target"
+#define NEST_EVENT	"power:wakeup_source_deactivate"
 
 enum { TASK, SOFTIRQ, HARDIRQ, NMI, CONTEXTS };
 

@@ -12,7 +12,7 @@
 
 #define MODULE_FILE	"/ktb/modules/ktb_test_nest.ko"
 #define RUN_FILE	"/sys/module/ktb_test_nest/parameters/run"
-#define EVENT		"power:power_domain_target"
+#define EVENT		"power:wakeup_source_deactivate"
 #define ROOM		(16UL << 20)
 
 enum { TASK, SOFTIRQ, HARDIRQ, NMI, CONTEXTS };
@@ -89,12 +89,11 @@ static void check_sample(const struct ktb_sample *s, void *arg)
 	const char *name = name_of(o, s);
 	int at = 0;
 
-	if (!name || ktb_field_uint(o->format, "cpu_id", s->raw) != sum_of(name) ||
+	if (!name || ktb_field_uint(o->format, "state", s->raw) != sum_of(name) ||
 	    sscanf(name, "nest %u %u b %u %u %u %u d %u %u %u %u %n", &context, &seq,
 		   &begun[0], &begun[1], &begun[2], &begun[3],
 		   &done[0], &done[1], &done[2], &done[3], &at) != 10 ||
-	    context >= CONTEXTS || ktb_field_uint(o->format, "state", s->raw) != seq ||
-	    begun[context] != seq + 1 || done[context] != seq ||
+	    context >= CONTEXTS || begun[context] != seq + 1 || done[context] != seq ||
 	    !letters_ok(name, at, seq)) {
 		o->broken++;
 		return;

@@ -3,10 +3,11 @@
  * Fires bursts of one event from task, softirq, hardirq and NMI context on one
  * CPU, each inside of another, and counts what it fired.
  *
- * The event is power:power_domain_target, which nothing fires on a PC: its name
- * is any string, its state and cpu_id any numbers. The name says which context
- * fired it, as the how manieth, and how many each context had begun and finished
- * by then: that is what has to be found in the ring before and behind it.
+ * The event is power:wakeup_source_deactivate: its name is any string, its state any
+ * number, and nothing else fires it in a machine that nobody wakes. The name says
+ * which context fired it, as the how manieth, and how many each context had begun and
+ * finished by then: that is what has to be found in the ring before and behind it. The
+ * state is a checksum of the name.
  *
  *	burst N		N times in a task
  *	storm N		N bursts in a task, while a timer fires in hardirq context,
@@ -64,12 +65,11 @@ static struct irq_work nest_irq;
 static struct tasklet_struct nest_tasklet;
 
 /* Every probe that hangs on the tracepoint, as the tracepoint itself calls them. */
-static void nest_hit(const char *name, unsigned int state, unsigned int cpu_id)
+static void nest_hit(const char *name, unsigned int state)
 {
-	int (*iterator)(void *data, const char *name, unsigned int state,
-			unsigned int cpu_id) = nest_tp->iterator;
+	int (*iterator)(void *data, const char *name, unsigned int state) = nest_tp->iterator;
 
-	iterator(NULL, name, state, cpu_id);
+	iterator(NULL, name, state);
 }
 
 static unsigned int nest_sum(const char *name)
@@ -111,7 +111,7 @@ static void nest_fire(enum nest_context context)
 	WRITE_ONCE(nest_begun[context], seq + 1);
 	barrier();
 	sum = nest_name(name, context, seq);
-	nest_hit(name, seq, sum);
+	nest_hit(name, sum);
 	barrier();
 	WRITE_ONCE(nest_done[context], seq + 1);
 	preempt_enable_notrace();
@@ -134,7 +134,7 @@ static void nest_fire_stepping(enum nest_context context)
 	nest_stepped = context;
 	WRITE_ONCE(nest_stepping, true);
 	asm volatile("pushf; orq %0, (%%rsp); popf" : : "i" (X86_EFLAGS_TF) : "memory", "cc");
-	nest_hit(name, seq, sum);
+	nest_hit(name, sum);
 	asm volatile("pushf; andq %0, (%%rsp); popf" : : "i" (~X86_EFLAGS_TF) : "memory", "cc");
 	WRITE_ONCE(nest_stepping, false);
 	barrier();
@@ -360,7 +360,7 @@ static int __init nest_find_tracepoint(void)
 {
 	struct trace_event_file *file;
 
-	file = trace_get_event_file(NULL, "power", "power_domain_target");
+	file = trace_get_event_file(NULL, "power", "wakeup_source_deactivate");
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	nest_tp = file->event_call->tp;
