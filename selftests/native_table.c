@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <netinet/in.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -282,18 +283,12 @@ static int read_reasons(void)
 	return nrows ? 0 : -ENOENT;
 }
 
-/* The row of an event, or that of its whole system. */
+/* The first row that names it: itself, or as one of several. */
 static const struct row *find_row(const char *event)
 {
-	size_t system = strchr(event, ':') - event;
-
-	for (int i = 0; i < nrows; i++) {
-		if (!strcmp(row[i].event, event))
+	for (int i = 0; i < nrows; i++)
+		if (!fnmatch(row[i].event, event, 0))
 			return &row[i];
-		if (!strncmp(row[i].event, event, system + 1) &&
-		    !strcmp(row[i].event + system + 1, "*"))
-			return &row[i];
-	}
 	return NULL;
 }
 
