@@ -24,7 +24,7 @@ begin_tests 12
 # a tracepoint of our own probe, one through perf, dynamic probes of the kernel and of a
 # program, a counter, a timer, a breakpoint, a call and a return
 events='raw_syscalls:sys_enter syscalls:sys_enter_openat ktb:open ktb:opened ktb:target
-	page-faults/period=1/ cpu-clock/freq=499/ mem:jiffies/8:w function:do_filp_open fgraph:do_filp_open'
+	page-faults/period=1/ cpu-clock/freq=499/ mem:jiffies/8:w function:get_unused_fd_flags fgraph:get_unused_fd_flags'
 set --
 for event in $events; do set -- "$@" -e "$event"; done
 work='for i in 1 2 3 4 5 6 7 8 9; do : <"$0"; "$0" 20; done'
@@ -42,7 +42,7 @@ opens_in_order() {
 			if ($i == "tid") { split($(i + 1), t, /[:,]/); now = t[2] }
 			if ($i == "event") event = $(i + 2)
 		} }
-		now != tid || event !~ /openat|^ktb:open|do_filp_open/ { next }
+		now != tid || event !~ /openat|^ktb:open|get_unused_fd_flags/ { next }
 		event ~ /sys_enter_openat/ { order = "" }
 		{ order = order event " " }
 		event == "ktb:opened" {
@@ -50,7 +50,7 @@ opens_in_order() {
 			nr++; order = ""
 		}
 		END { exit bad || nr < 9 }' \
-		want='syscalls:sys_enter_openat ktb:open function:do_filp_open fgraph:do_filp_open ktb:opened ' lines
+		want='syscalls:sys_enter_openat ktb:open function:get_unused_fd_flags fgraph:get_unused_fd_flags ktb:opened ' lines
 }
 in_time() { sed 's/.*"time":\([0-9]*\).*/\1/' lines | awk '$1 < last { bad++ } { last = $1 } END { exit !NR || bad }'; }
 shell_of() { grep -F '"event":"ktb:open"' lines | grep -F probe_target | sed -n 's/.*"tid":\([0-9]*\).*/\1/p' | head -n 1; }
