@@ -39,8 +39,11 @@ struct ktb_place {
 static inline void ktb_place_set_regs(const struct ktb_place *place, struct pt_regs *regs)
 {
 #ifdef CONFIG_X86
-	if (place->frame)
-		regs->sp = (unsigned long)place->frame;
+	const unsigned long *frame = place->frame;
+
+	/* It was called from there, or by who was: then that one's frame is to be skipped too. */
+	if (frame)
+		regs->sp = (unsigned long)(frame[1] == place->ip ? frame : frame + 2);
 #endif
 }
 

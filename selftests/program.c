@@ -316,10 +316,9 @@ TEST_F(program, attach_cookie)
 	EXPECT_EQ(HITS, self->e.sum.written);
 }
 
-/* The callchain that a program gets begins where the event is, as the record says. */
-TEST_F(program, stack)
+/* Keeps each hit, and the last one's innermost function in the map. */
+static int load_stack(int map)
 {
-	struct kept kept = {};
 	struct ktb_prog p = {};
 
 	ktb_emit_mov_reg(&p, 2, 10);
@@ -329,16 +328,48 @@ TEST_F(program, stack)
 	ktb_emit_call(&p, BPF_FUNC_get_stack);
 	ktb_emit_end_if(&p, BPF_JMP | BPF_JNE, 0, 8);
 	ktb_emit_load(&p, 8, 10, -16);
-	ktb_emit_count(&p, self->map);
+	ktb_emit_count(&p, map);
 	ktb_emit(&p, BPF_STX | BPF_MEM | BPF_DW, 0, 8, 0, 0);
 	ktb_emit_mov_imm(&p, 7, 1);
 	ktb_emit_end(&p, 7);
-	ASSERT_LOADED(ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p));
+	return ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p);
+}
+
+/* The callchain that a program gets begins where the event is, as the record says. */
+TEST_F(program, stack)
+{
+	struct kept kept = {};
+
+	ASSERT_LOADED(load_stack(self->map));
 	trace(_metadata, self, 0, 1 << 20, ENTER, 0);
 	EXPECT_EQ(HITS, self->e.sum.written);
 	kept.ip = ktb_map_value(self->map);
 	EXPECT_NE(0, kept.ip);
 	read_kept(_metadata, self, &kept, ENTER);
+}
+
+static void work_signals(struct ktb_worker *w)
+{
+	for (__u64 i = 0; i < w->count; i++)
+		syscall(SYS_tgkill, getpid(), w->tid, SIGURG);	/* ignored by default */
+}
+
+/* That of an event with so many arguments that its probe is two functions deep. */
+TEST_F(program, stack_of_many_arguments)
+{
+	const char *name = "signal:signal_generate";
+	struct kept kept = {};
+
+	ktb_worker_finish(&self->w);
+	self->w = (struct ktb_worker) { .work = work_signals, .count = HITS };
+	ASSERT_EQ(0, ktb_worker_start(&self->w));
+	ASSERT_LOADED(load_stack(self->map));
+	trace(_metadata, self, 0, 1 << 20, name, 0);
+	EXPECT_EQ(HITS, self->e.sum.written);
+	EXPECT_EQ(KTB_PATH_NATIVE, self->e.path);
+	kept.ip = ktb_map_value(self->map);
+	EXPECT_NE(0, kept.ip);
+	read_kept(_metadata, self, &kept, name);
 }
 
 /*
