@@ -63,13 +63,15 @@ static inline struct nlattr **ktb_dump_attrs(struct netlink_callback *cb)
 /*
  * Until 6.13 every probe runs with preemption disabled; then those of system
  * calls became preemptible, and all of them before 7.0. trace/perf.h disables
- * it itself since, and so do we: a declaration, good to the end of its block.
+ * it itself since, and so do we. Not with a guard: at the end of its block it would
+ * still have something to do, and a probe could not jump to what ends it.
  */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 13, 0)
-#include <linux/cleanup.h>
-#define ktb_probe_guard()	guard(preempt_notrace)()
+#define ktb_probe_begin()	preempt_disable_notrace()
+#define ktb_probe_end()		preempt_enable_notrace()
 #else
-#define ktb_probe_guard()	do { } while (0)
+#define ktb_probe_begin()	do { } while (0)
+#define ktb_probe_end()		do { } while (0)
 #endif
 
 /*

@@ -285,8 +285,9 @@ static void __init __used __UNIQUE_ID(ktb_native_describe)(void)
 /*
  * Each probe is there twice: in line, for the usual case, and out of line for
  * all others. Neither keeps anything over the call of the other: the usual case
- * saves no register on its way. The other one is jumped to as a rule, and then its
- * frame tells what a callchain begins with.
+ * saves no register on its way. The other one is jumped to, and then its frame tells
+ * what a callchain begins with; but called if it has more arguments than registers
+ * hold.
  */
 #undef KTB_CLASS
 #define KTB_CLASS(class, proto, args, tstruct, assign)			\
@@ -313,14 +314,14 @@ ktb_trace_slow_##class(void *__data, proto, unsigned long __ip)		\
 	__data_size = trace_event_get_offsets_##class(&__data_offsets, args); \
 									\
 	if (!ktb_event_admit(__event, __count))				\
-		return;							\
+		goto __out;						\
 	__hit = ktb_event_begin_slow(__event, __data_size +		\
 				     sizeof(struct trace_event_raw_##class), \
 				     __ip, __builtin_frame_address(0));	\
 	if (__count != 1)						\
 		ktb_event_count(__hit, __count);			\
 	if (!__hit.sample)						\
-		return;							\
+		goto __out;						\
 	ktb_assign_##class(__hit.entry, __data_size, __data_offsets, args); \
 	if (__event->program) {						\
 		ktb_event_end_program(__event, __hit.sample, __hit.context, __count); \
@@ -329,6 +330,8 @@ ktb_trace_slow_##class(void *__data, proto, unsigned long __ip)		\
 	} else {							\
 		ktb_event_end(__hit);					\
 	}								\
+__out:									\
+	ktb_probe_end();						\
 }									\
 									\
 static notrace __maybe_unused void					\
@@ -341,21 +344,23 @@ ktb_trace_##class(void *__data, proto)					\
 	u64 __count = 1;						\
 	int __data_size;						\
 									\
-	ktb_probe_guard();						\
+	ktb_probe_begin();						\
 									\
 	__mode = ktb_event_mode(__event);				\
 	if (unlikely(__mode) && ktb_event_turn_away(__event, __mode))	\
-		return;							\
+		goto __out;						\
 	__data_size = trace_event_get_offsets_##class(&__data_offsets, args); \
 	if (!ktb_event_begin(__event, __mode, __data_size +		\
 			     sizeof(struct trace_event_raw_##class), &__hit)) { \
 		ktb_trace_slow_##class(__data, args, _RET_IP_);		\
-		return;							\
+		return;	/* that has ended the probe */			\
 	}								\
 	if (__count != 1)						\
 		ktb_event_count(__hit, __count);			\
 	ktb_assign_##class(__hit.entry, __data_size, __data_offsets, args); \
 	ktb_event_end(__hit);						\
+__out:									\
+	ktb_probe_end();						\
 }
 
 #include KTB_HEADER

@@ -36,7 +36,7 @@ ktb_perf_trace_##class(void *__data, proto)				\
 	u64 __count = 1;						\
 	int __size, __data_size, __context;				\
 									\
-	ktb_probe_guard();						\
+	ktb_probe_begin();						\
 									\
 	/* Sets __task and __count too. */				\
 	__data_size = trace_event_get_offsets_##class(&__data_offsets, args); \
@@ -45,14 +45,14 @@ ktb_perf_trace_##class(void *__data, proto)				\
 		ktb_task_count(__call, __task, __count);		\
 	__head = this_cpu_ptr(__call->perf_events);			\
 	if (hlist_empty(__head))					\
-		return;							\
+		goto __out;						\
 									\
 	/* The record and the u32 before it end at a multiple of 8. */	\
 	__size = ALIGN(sizeof(*entry) + __data_size + sizeof(u32),	\
 		       sizeof(u64)) - sizeof(u32);			\
 	entry = perf_trace_buf_alloc(__size, &__regs, &__context);	\
 	if (!entry)							\
-		return;							\
+		goto __out;						\
 	perf_fetch_caller_regs(__regs);					\
 									\
 	tstruct								\
@@ -60,6 +60,8 @@ ktb_perf_trace_##class(void *__data, proto)				\
 									\
 	perf_tp_event(__call->event.type, __count, entry, __size, __regs, \
 		      __head, __context, NULL);				\
+__out:									\
+	ktb_probe_end();						\
 }
 
 #include KTB_HEADER
