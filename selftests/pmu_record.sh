@@ -25,9 +25,10 @@ print_samples() { # event
 		at && NF { gsub(/[ \t]+/, " "); print }'
 }
 
-# Record both.
+# Record both. perf writes twice what comes while it looks how far a ring is written, see
+# readers.sh: so it is to do that once, in the end.
 record() { # argument...
-	run perf record -c 1 -R -o both.data -e "$group" "$@"
+	run perf record -c 1 -R -m 4M --mmap-flush 1M -o both.data -e "$group" "$@"
 	[ "$status" -eq 0 ] || return
 	print_samples "$ours" >ours.txt
 	print_samples "$kernels" >kernels.txt
