@@ -140,7 +140,8 @@ if [ "$perf" ]; then
 		'kernel_frames ours.read >b' 'same a b'
 
 	# Call chains, and compression, of perf's own.
-	run perf record -q -z -g -a -e sched:sched_switch -e cpu-clock -o chains.data -- sh -c "$workload"
+	run perf record -q -z -g -a -F 999 -e sched:sched_switch -e cpu-clock -o chains.data -- \
+		sh -c "$workload; sleep 0.5 | cat"
 	check "perf record -g -z" done_
 	perf script -i chains.data 2>/dev/null >perf.lines
 	run ktbctl script -i chains.data
