@@ -164,14 +164,17 @@ static void take_comm(struct ktb_recording *recording, struct ktb_cursor *cursor
 		ktb_tasks_comm(recording->tasks, tid, name, strlen(name));
 }
 
-static void take_fork(struct ktb_recording *recording, struct ktb_cursor *cursor)
+static void take_fork(struct ktb_recording *recording, struct ktb_cursor *cursor,
+		      const struct perf_event_header *record)
 {
+	/* Else it was made up for one that ran already, and whose mappings follow. */
+	const bool inherits = !(record->misc & PERF_RECORD_MISC_FORK_EXEC);
 	uint32_t ids[4]; /* pid, the parent's, tid, the parent's */
 
 	for (unsigned int i = 0; i < 4; i++)
 		ids[i] = ktb_take_u32(cursor);
 	if (!cursor->bad)
-		ktb_tasks_fork(recording->tasks, ids);
+		ktb_tasks_fork(recording->tasks, ids, inherits);
 }
 
 static void take_kernel_map(struct ktb_recording *recording, const struct ktb_map *map,
@@ -234,7 +237,7 @@ static void take_sideband(struct ktb_recording *recording, const struct perf_eve
 		take_comm(recording, &cursor);
 		break;
 	case PERF_RECORD_FORK:
-		take_fork(recording, &cursor);
+		take_fork(recording, &cursor, record);
 		break;
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:

@@ -92,7 +92,7 @@ struct ktb_tasks;
 struct ktb_tasks *ktb_tasks_new(void);
 void ktb_tasks_free(struct ktb_tasks *tasks);
 void ktb_tasks_comm(struct ktb_tasks *tasks, uint32_t tid, const char *name, size_t len);
-void ktb_tasks_fork(struct ktb_tasks *tasks, const uint32_t ids[4]);
+void ktb_tasks_fork(struct ktb_tasks *tasks, const uint32_t ids[4], bool inherits);
 void ktb_tasks_map(struct ktb_tasks *tasks, uint32_t pid, const struct ktb_map *map);
 const char *ktb_tasks_name(struct ktb_tasks *tasks, uint32_t tid);
 const struct ktb_map *ktb_tasks_find(struct ktb_tasks *tasks, uint32_t pid, uint64_t addr);

@@ -114,8 +114,8 @@ void ktb_tasks_comm(struct ktb_tasks *tasks, uint32_t tid, const char *name, siz
 	task->name[len] = 0;
 }
 
-/* A new thread has its parent's name, a new process its mappings too. */
-void ktb_tasks_fork(struct ktb_tasks *tasks, const uint32_t ids[4])
+/* A new thread has its parent's name, a new process its mappings too, if it @inherits. */
+void ktb_tasks_fork(struct ktb_tasks *tasks, const uint32_t ids[4], bool inherits)
 {
 	const uint32_t pid = ids[0], parent_pid = ids[1], tid = ids[2], parent_tid = ids[3];
 	const struct task *parent;
@@ -129,7 +129,7 @@ void ktb_tasks_fork(struct ktb_tasks *tasks, const uint32_t ids[4])
 		return;
 	forget_maps(task);
 	parent = find(tasks, parent_pid);
-	if (!parent || !parent->nr_maps)
+	if (!inherits || !parent || !parent->nr_maps)
 		return;
 	task->maps = reallocarray(NULL, parent->nr_maps, sizeof(*task->maps));
 	if (!task->maps)

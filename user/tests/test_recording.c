@@ -293,8 +293,8 @@ static void test_maps(void)
 
 	ktb_tasks_comm(tasks, 10, "parent", 6);
 	ktb_tasks_map(tasks, 10, &whole);
-	ktb_tasks_fork(tasks, fork);
-	ktb_tasks_fork(tasks, thread);
+	ktb_tasks_fork(tasks, fork, true);
+	ktb_tasks_fork(tasks, thread, true);
 	ktb_tasks_map(tasks, 10, &hole);
 	ok(ktb_tasks_find(tasks, 10, 0x2000)->dso == &b,
 	   "a mapping takes the place of another's middle");
@@ -309,6 +309,73 @@ static void test_maps(void)
 	ok(!strcmp(ktb_tasks_name(tasks, 0), "swapper") && !strcmp(ktb_tasks_name(tasks, 9), ":9"),
 	   "idle, and unknown");
 	ktb_tasks_free(tasks);
+}
+
+/* A process of 10's, which has "a" mapped; perf marks what ran before it began. */
+static void write_fork(struct ktb_perfdata *file, uint32_t pid, uint16_t misc)
+{
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, parent, tid, parent_tid;
+		uint64_t time;
+		uint32_t id_pid, id_tid;
+		uint64_t id_time;
+		uint32_t cpu, reserved;
+		uint64_t identifier;
+	} record = {
+		.header = { PERF_RECORD_FORK, misc, sizeof(record) },
+		.pid = pid,
+		.parent = 10,
+		.tid = pid,
+		.parent_tid = 10,
+		.identifier = 1,
+	};
+
+	ktb_perfdata_append(file, &record, sizeof(record));
+}
+
+static void write_map(struct ktb_perfdata *file)
+{
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		uint64_t addr, len, offset;
+		char name[8];
+		uint32_t id_pid, id_tid;
+		uint64_t time;
+		uint32_t cpu, reserved;
+		uint64_t identifier;
+	} record = {
+		.header = { PERF_RECORD_MMAP, PERF_RECORD_MISC_USER, sizeof(record) },
+		.pid = 10,
+		.tid = 10,
+		.addr = 0x1000,
+		.len = 0x1000,
+		.name = "a",
+		.identifier = 1,
+	};
+
+	ktb_perfdata_append(file, &record, sizeof(record));
+}
+
+static void test_forks(void)
+{
+	struct ktb_perfdata *file = begin(0);
+	struct ktb_recording *recording;
+	struct ktb_record record;
+
+	write_map(file);
+	write_fork(file, 20, 0);
+	write_fork(file, 30, PERF_RECORD_MISC_FORK_EXEC);
+	ktb_perfdata_finish(file);
+	ktb_perfdata_free(file);
+	recording = open_it();
+	while (ktb_recording_next(recording, &record) == 1)
+		;
+	ok(ktb_tasks_find(recording->tasks, 10, 0x1800), "a mapping");
+	ok(ktb_tasks_find(recording->tasks, 20, 0x1800), "a child has it");
+	ok(!ktb_tasks_find(recording->tasks, 30, 0x1800), "not one that had its own before");
+	ktb_recording_free(recording);
 }
 
 static void clean_up(void)
@@ -340,6 +407,7 @@ int main(void)
 	test_damage();
 	test_errors();
 	test_maps();
+	test_forks();
 	free(perffile.data);
 	return tap_end();
 }
