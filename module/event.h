@@ -71,7 +71,7 @@ enum ktb_event_mode {
  * struct ktb_source - a kind of event source
  * @path: what to call it
  * @attach: make it fire; hits may come before this returns. 0 or an error
- * @detach: let it fire no more; the last hit may last until ktb_source_sync()
+ * @detach: let it fire no more; the last hit may last until ktb_tracepoint_sync()
  * @missed: calls that it could not follow, lost hits; optional
  * @destroy: after that, free what it has in @event; optional
  *

@@ -8,8 +8,6 @@
 
 #include "event.h"
 
-struct ktb_source;
-
 /**
  * struct ktb_perf - the counters of an event
  * @node: in the list of those that follow CPU hotplug, or of those to release

@@ -14,8 +14,8 @@
  */
 
 #include <linux/cpu.h>
-#include <linux/perf_event.h>
 #include <linux/list.h>
+#include <linux/perf_event.h>
 #include <linux/rculist.h>
 #include <linux/smp.h>
 #include <linux/spinlock.h>

@@ -76,7 +76,7 @@ __u64 ktb_syscall_nr(const char *raw)
 {
 	static struct ktb_format any, one;
 
-	if (!any.id && (ktb_format_read("raw_syscalls:sys_enter", &any) ||
+	if (!one.id && (ktb_format_read("raw_syscalls:sys_enter", &any) ||
 			ktb_format_read("syscalls:sys_enter_getppid", &one)))
 		return ~0ULL;
 	if (ktb_field_uint(&any, "common_type", raw) == any.id)

@@ -12,8 +12,8 @@
  *	burst N		N times in a task
  *	storm N		N bursts in a task, while a timer fires in hardirq context,
  *			sends the CPU an NMI that fires, and schedules a tasklet
- *			that fires; it does so STORM_TURNS times a burst at most,
- *			however slow the machine
+ *			that fires; it does so N * STORM_TURNS times at most, however
+ *			slow the machine
  *	step N		N times in a task, in single-step mode: the trap behind
  *			each instruction of the probe is an NMI context, and fires.
  *			Now and then it queues an interrupt, which comes before the
@@ -223,8 +223,9 @@ static enum hrtimer_restart nest_timer_fn(struct hrtimer *timer)
 {
 	unsigned int turn = nest_turn++;
 
-	if (!nest_turns--)
+	if (!nest_turns)
 		return HRTIMER_NORESTART;
+	nest_turns--;
 	for (unsigned int i = 0; i <= turn % 4; i++)
 		nest_fire(HARDIRQ);
 	if (turn % 2)
