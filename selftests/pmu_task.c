@@ -89,7 +89,7 @@ static bool sleeps(pid_t pid)
 		__u64 once = (count);						\
 										\
 		EXPECT_LE(WAKEUPS, once);					\
-		EXPECT_GT(2 * self->usual, once);				\
+		EXPECT_GT(self->usual + WAKEUPS / 2, once);			\
 	} while (0)
 
 static int open_event(FIXTURE_DATA(task) *self, int i, const char *event, pid_t pid, int cpu)
