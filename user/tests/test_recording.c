@@ -53,6 +53,14 @@ static struct ktb_recording *open_it(void)
 	return recording;
 }
 
+/* What ends a record that is no sample. */
+struct sample_id {
+	uint32_t pid, tid;
+	uint64_t time;
+	uint32_t cpu, reserved;
+	uint64_t identifier;
+};
+
 /* A COMM record of thread 11, as the side-band would have it. */
 static void write_comm(struct ktb_perfdata *file, uint64_t time, const char *name)
 {
@@ -60,16 +68,12 @@ static void write_comm(struct ktb_perfdata *file, uint64_t time, const char *nam
 		struct perf_event_header header;
 		uint32_t pid, tid;
 		char name[8];
-		uint32_t id_pid, id_tid;
-		uint64_t time;
-		uint32_t cpu, reserved;
-		uint64_t identifier;
+		struct sample_id id;
 	} record = {
 		.header = { PERF_RECORD_COMM, 0, sizeof(record) },
 		.pid = 10,
 		.tid = 11,
-		.time = time,
-		.identifier = 1,
+		.id = { .time = time, .identifier = 1 },
 	};
 
 	snprintf(record.name, sizeof(record.name), "%s", name);
@@ -318,17 +322,14 @@ static void write_fork(struct ktb_perfdata *file, uint32_t pid, uint16_t misc)
 		struct perf_event_header header;
 		uint32_t pid, parent, tid, parent_tid;
 		uint64_t time;
-		uint32_t id_pid, id_tid;
-		uint64_t id_time;
-		uint32_t cpu, reserved;
-		uint64_t identifier;
+		struct sample_id id;
 	} record = {
 		.header = { PERF_RECORD_FORK, misc, sizeof(record) },
 		.pid = pid,
 		.parent = 10,
 		.tid = pid,
 		.parent_tid = 10,
-		.identifier = 1,
+		.id.identifier = 1,
 	};
 
 	ktb_perfdata_append(file, &record, sizeof(record));
@@ -341,10 +342,7 @@ static void write_map(struct ktb_perfdata *file)
 		uint32_t pid, tid;
 		uint64_t addr, len, offset;
 		char name[8];
-		uint32_t id_pid, id_tid;
-		uint64_t time;
-		uint32_t cpu, reserved;
-		uint64_t identifier;
+		struct sample_id id;
 	} record = {
 		.header = { PERF_RECORD_MMAP, PERF_RECORD_MISC_USER, sizeof(record) },
 		.pid = 10,
@@ -352,7 +350,7 @@ static void write_map(struct ktb_perfdata *file)
 		.addr = 0x1000,
 		.len = 0x1000,
 		.name = "a",
-		.identifier = 1,
+		.id.identifier = 1,
 	};
 
 	ktb_perfdata_append(file, &record, sizeof(record));
