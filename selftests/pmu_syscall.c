@@ -464,8 +464,13 @@ TEST_F(pmu, set_output)
 TEST_F(pmu, overwrite)
 {
 	struct perf_event_attr attr = ktb_perf_attr(0, self->id);
+	struct ktb_format format;
+	unsigned int number;
 	__u64 last[BOTH];
 
+	/* ktb_work_syscalls() numbers its calls in the second argument. */
+	ASSERT_EQ(0, ktb_format_read(ENTER, &format));
+	number = ktb_format_field(&format, "args")->offset + 8;
 	attr.sample_type = SAMPLE_TYPE;
 	attr.sample_period = 1;
 	attr.write_backward = 1;
@@ -492,8 +497,7 @@ TEST_F(pmu, overwrite)
 		s = (const void *)(h + 1);
 		EXPECT_EQ(PERF_RECORD_SAMPLE, h->type);
 		EXPECT_EQ(self->w.tid, (pid_t)s->tid);
-		/* ktb_work_syscalls() numbers its calls in the second argument. */
-		memcpy(&last[i], s->raw + 8 + 8 + 8, sizeof(last[i]));
+		memcpy(&last[i], s->raw + number, sizeof(last[i]));
 		ASSERT_LE(4096, -head);
 	}
 	EXPECT_EQ(last[KERNELS], last[OURS]);
