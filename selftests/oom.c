@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Out of memory while sessions and events are made: an error, nothing left. */
 #include "ktb_test.h"
+#include "ktb_faults.h"
+#include "ktb_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -9,7 +11,6 @@
 #include <sys/stat.h>
 
 #define LIMIT_FILE	"/sys/module/ktrace_bridge/parameters/ring_limit"
-#define DEBUGFS		"/sys/kernel/debug"
 #define EVENT		"sched:sched_switch"
 #define RING_MAX	(1ULL << 30)
 
@@ -35,18 +36,6 @@ static long long mem_kib(const char *key)
 	return proc_value("/proc/meminfo", key);
 }
 
-static int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), error = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		error = -errno;
-	close(fd);
-	return error;
-}
-
 FIXTURE(oom)
 {
 	struct ktb_nl nl;
@@ -66,7 +55,7 @@ FIXTURE_SETUP(oom)
 
 FIXTURE_TEARDOWN(oom)
 {
-	write_file(LIMIT_FILE, self->limit);
+	ktb_write_file(LIMIT_FILE, self->limit);
 	ktb_nl_close(&self->nl);
 }
 
@@ -75,7 +64,7 @@ TEST_F(oom, over_the_module_limit)
 {
 	struct ktb_session s;
 
-	ASSERT_EQ(0, write_file(LIMIT_FILE, "1048576"));
+	ASSERT_EQ(0, ktb_write_file(LIMIT_FILE, "1048576"));
 	EXPECT_REFUSED(&self->nl, ENOMEM, "ring_limit",
 		       ktb_session_new(&self->nl, "t_limit", 0, 1 << 20, &s));
 	EXPECT_EQ(0, ktb_session_count(&self->nl));
@@ -129,7 +118,7 @@ TEST_F_TIMEOUT(oom, more_than_there_is, 60)
 
 	if (mem_kib("MemTotal") * 1024 > (long long)(RING_MAX * ktb_cpus()))
 		SKIP(return, "rings of 1 GiB fit into this machine's memory");
-	ASSERT_EQ(0, write_file(LIMIT_FILE, "18446744073709551615"));
+	ASSERT_EQ(0, ktb_write_file(LIMIT_FILE, "18446744073709551615"));
 	before = memory();
 	begin = ktb_now();
 	EXPECT_REFUSED(&self->nl, ENOMEM, "ring-size",
@@ -149,16 +138,16 @@ static int limit_own_memory(void)
 	mkdir(CGROUP, 0700);
 	if (mount("none", CGROUP, "cgroup2", 0, NULL) && errno != EBUSY)
 		return -1;
-	write_file(CGROUP "/cgroup.subtree_control", "+memory");
+	ktb_write_file(CGROUP "/cgroup.subtree_control", "+memory");
 	if (mkdir(CGROUP "/ktb", 0700) && errno != EEXIST)
 		return -1;
-	return write_file(CGROUP "/ktb/memory.max", CGROUP_LIMIT) ?:
-	       write_file(CGROUP "/ktb/cgroup.procs", "0");
+	return ktb_write_file(CGROUP "/ktb/memory.max", CGROUP_LIMIT) ?:
+	       ktb_write_file(CGROUP "/ktb/cgroup.procs", "0");
 }
 
 static void unlimit_own_memory(void)
 {
-	write_file(CGROUP "/cgroup.procs", "0");
+	ktb_write_file(CGROUP "/cgroup.procs", "0");
 	rmdir(CGROUP "/ktb");
 	umount(CGROUP);
 	rmdir(CGROUP);
@@ -217,24 +206,6 @@ TEST_F_TIMEOUT(oom, nothing_leaks, 60)
 	}
 }
 
-/* Let allocations that may sleep fail too, which by default they do not. */
-static int arm_faults(void)
-{
-	static const char * const files[][2] = {
-		{ DEBUGFS "/failslab/ignore-gfp-wait", "N" },
-		{ DEBUGFS "/failslab/verbose", "0" },
-		{ DEBUGFS "/fail_page_alloc/ignore-gfp-wait", "N" },
-		{ DEBUGFS "/fail_page_alloc/ignore-gfp-highmem", "N" },
-		{ DEBUGFS "/fail_page_alloc/min-order", "0" },
-		{ DEBUGFS "/fail_page_alloc/verbose", "0" },
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (write_file(files[i][0], files[i][1]) && i < 2)
-			return -1;
-	return access("/proc/thread-self/fail-nth", W_OK);
-}
-
 /*
  * Make a session with an event, the nth allocation of it failing. Returns
  * whether there were that many allocations.
@@ -277,7 +248,7 @@ TEST_F_TIMEOUT(oom, every_allocation_fails_once, 100)
 {
 	int nth = 1;
 
-	if (arm_faults())
+	if (ktb_faults_init() || access("/proc/thread-self/fail-nth", W_OK))
 		SKIP(return, "this kernel has no fault injection (failslab)");
 	while (nth < 1000 && one_fault(_metadata, nth)) {
 		EXPECT_TRUE(ktb_wait_for(ktb_session_count(&self->nl) == 0, 10))

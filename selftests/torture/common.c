@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What all workers use. */
 #include "torture.h"
+#include "ktb_faults.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -15,8 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#define FAILSLAB	"/sys/kernel/debug/failslab/"
-#define FAILPAGE	"/sys/kernel/debug/fail_page_alloc/"
 #define MANY_FAULTS	1000000
 
 struct shared *shared;
@@ -109,18 +108,6 @@ bool hurry(void)
 	return stopping() || __atomic_load_n(&shared->keep_off, __ATOMIC_RELAXED);
 }
 
-int write_file(const char *path, const char *text)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC), error = 0;
-
-	if (fd < 0)
-		return -errno;
-	if (write(fd, text, strlen(text)) < 0)
-		error = -errno;
-	close(fd);
-	return error;
-}
-
 ssize_t read_file(const char *path, char *text, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -182,7 +169,7 @@ void complain(const struct worker *w, const char *format, ...)
 	vsnprintf(shared->complaint[nr] + len, size - len, format, args);
 	va_end(args);
 	/* When it happened is seen in the kernel's log. */
-	write_file("/dev/kmsg", shared->complaint[nr]);
+	ktb_write_file("/dev/kmsg", shared->complaint[nr]);
 }
 
 void end_action(const struct worker *w, enum action what, int error, const int *expected)
@@ -374,82 +361,41 @@ void check_ledger(const struct worker *w, const struct ktb_event *e)
 			 l->not_sampled, l->lost_full, l->lost_big, l->lost_recursion);
 }
 
-static int write_address(const char *path, const char *hex)
-{
-	char text[40];
-
-	snprintf(text, sizeof(text), "0x%s", hex);
-	return write_file(path, text);
-}
-
-/*
- * kmemleak notes areas for what tasks allocate, and says with its lock held when it
- * could not, which lockdep takes ill: that allocation is not to fail.
- */
-static bool spare_kmemleak(void)
-{
-	FILE *symbols = fopen("/proc/kallsyms", "re");
-	char line[512], begin[32] = "", end[32] = "", name[256];
-
-	if (!symbols)
-		return false;
-	while (fgets(line, sizeof(line), symbols)) {
-		bool found = *begin;
-
-		if (sscanf(line, "%16s %*c %255s", found ? end : begin, name) != 2)
-			continue;
-		if (found)
-			break;
-		if (strcmp(name, "kmemleak_scan_area") != 0)
-			*begin = 0;
-	}
-	fclose(symbols);
-	/* A kernel without kmemleak has nothing to spare. */
-	return !*end || (!write_address(FAILSLAB "reject-start", begin) &&
-			 !write_address(FAILSLAB "reject-end", end) &&
-			 !write_address(FAILPAGE "reject-start", begin) &&
-			 !write_address(FAILPAGE "reject-end", end));
-}
-
-/* Allocations that may sleep fail too, those of tasks that ask for it alone. */
+/* Of tasks that ask for it alone. */
 bool faults_init(void)
 {
 	static const char * const files[][2] = {
-		{ FAILSLAB "task-filter", "Y" },
-		{ FAILSLAB "ignore-gfp-wait", "N" },
-		{ FAILSLAB "verbose", "0" },
+		{ KTB_FAILSLAB "task-filter", "Y" },
 		/* one in 200 */
-		{ FAILSLAB "interval", "2" },
-		{ FAILSLAB "probability", "1" },
-		{ FAILSLAB "times", "1000000" },
-		{ FAILPAGE "task-filter", "Y" },
-		{ FAILPAGE "ignore-gfp-wait", "N" },
-		{ FAILPAGE "ignore-gfp-highmem", "N" },
-		{ FAILPAGE "min-order", "0" },
-		{ FAILPAGE "verbose", "0" },
+		{ KTB_FAILSLAB "interval", "2" },
+		{ KTB_FAILSLAB "probability", "1" },
+		{ KTB_FAILSLAB "times", "1000000" },
+		{ KTB_FAILPAGE "task-filter", "Y" },
 		/* one in 1000: a ring takes many pages */
-		{ FAILPAGE "interval", "10" },
-		{ FAILPAGE "probability", "1" },
-		{ FAILPAGE "times", "1000000" },
+		{ KTB_FAILPAGE "interval", "10" },
+		{ KTB_FAILPAGE "probability", "1" },
+		{ KTB_FAILPAGE "times", "1000000" },
 	};
 
+	if (ktb_faults_init())
+		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
-		if (write_file(files[i][0], files[i][1]))
+		if (ktb_write_file(files[i][0], files[i][1]))
 			return false;
-	return spare_kmemleak();
+	return true;
 }
 
 void faults(bool on)
 {
-	write_file("/proc/thread-self/make-it-fail", on ? "1" : "0");
+	ktb_write_file("/proc/thread-self/make-it-fail", on ? "1" : "0");
 }
 
 long faults_had(void)
 {
 	char slab[24], page[24];
 
-	if (read_file(FAILSLAB "times", slab, sizeof(slab)) < 0 ||
-	    read_file(FAILPAGE "times", page, sizeof(page)) < 0)
+	if (read_file(KTB_FAILSLAB "times", slab, sizeof(slab)) < 0 ||
+	    read_file(KTB_FAILPAGE "times", page, sizeof(page)) < 0)
 		return 0;
 	return 2 * MANY_FAULTS - atol(slab) - atol(page);
 }

@@ -12,7 +12,7 @@ int cpu_set_online(int cpu, bool online)
 	char path[64];
 
 	snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/online", cpu);
-	return write_file(path, online ? "1" : "0");
+	return ktb_write_file(path, online ? "1" : "0");
 }
 
 static void hotplug_step(struct worker *w)
@@ -126,11 +126,11 @@ static void foreign_use(struct worker *w)
 	static const char enable[] = KTB_TRACEFS "/events/ktb_test/enable";
 
 	if (draw(&w->rng, 2))
-		write_file(enable, "1");
+		ktb_write_file(enable, "1");
 	begin(w, A_FOREIGN_HIT);
-	end(w, A_FOREIGN_HIT, write_file(TEST_FIRE, "100"));
+	end(w, A_FOREIGN_HIT, ktb_write_file(TEST_FIRE, "100"));
 	if (draw(&w->rng, 2))
-		write_file(enable, "0");
+		ktb_write_file(enable, "0");
 }
 
 /* Who looked at its event just now may hold it for a moment. */

@@ -153,13 +153,13 @@ static void judge_charges(struct ktb_nl *nl)
 	char limit[24], before[24];
 
 	snprintf(limit, sizeof(limit), "%d", 4096 * CPUS);
-	if (read_file(RING_LIMIT, before, sizeof(before)) < 0 || write_file(RING_LIMIT, limit)) {
+	if (read_file(RING_LIMIT, before, sizeof(before)) < 0 || ktb_write_file(RING_LIMIT, limit)) {
 		complain(NULL, "no parameter ring_limit");
 		return;
 	}
 	if (session_new(nl, "t_charge", 0, 4096, 0, NULL))
 		complain(NULL, "rings of sessions that are gone are charged for: %s", nl->text);
-	write_file(RING_LIMIT, before);
+	ktb_write_file(RING_LIMIT, before);
 }
 
 void judge_no_sessions(void)
@@ -250,7 +250,7 @@ struct memory memory_now(void)
 
 	for (int i = 0; i < 3; i++) {
 		sync();
-		write_file("/proc/sys/vm/drop_caches", "3");
+		ktb_write_file("/proc/sys/vm/drop_caches", "3");
 		sleep_ms(500);
 	}
 	m.slab = mem_kib("Slab:");

@@ -158,7 +158,7 @@ static void say_phase(const char *what)
 	char text[80];
 
 	snprintf(text, sizeof(text), "torture: %s\n", what);
-	write_file("/dev/kmsg", text);
+	ktb_write_file("/dev/kmsg", text);
 	printf("# %llu s: %s\n", ktb_now() / 1000000000, what);
 	fflush(stdout);
 }
@@ -181,7 +181,7 @@ static bool enter(enum phase phase)
 		}
 	}
 	if (!all)
-		write_file("/proc/sysrq-trigger", "w");
+		ktb_write_file("/proc/sysrq-trigger", "w");
 	return all;
 }
 
@@ -301,7 +301,7 @@ int main(int argc, char **argv)
 		return 1;
 	shared->phase = REST;
 	/* Whoever detaches waits for RCU, with locks held that others want. */
-	if (write_file("/sys/kernel/rcu_expedited", "1"))
+	if (ktb_write_file("/sys/kernel/rcu_expedited", "1"))
 		printf("# RCU will not hurry\n");
 	with_faults = faults_init();
 	if (module_loaded(MODULE))

@@ -18,6 +18,7 @@
 #include <linux/types.h>
 
 #include "ktb_ctl.h"
+#include "ktb_file.h"
 #include "ktb_perf.h"
 #include "ktb_ring.h"
 #include "ktb_tracefs.h"
@@ -133,7 +134,6 @@ void sleep_ms(unsigned int ms);
 bool stopping(void);
 /* Likewise, for those who use the device. */
 bool hurry(void);
-int write_file(const char *path, const char *text);
 /* Returns the length of what was read, or a negative error number. */
 ssize_t read_file(const char *path, char *text, size_t size);
 int module_load(const char *file);

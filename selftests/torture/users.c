@@ -145,7 +145,7 @@ static int ftrace_set(const char *top, const char *event, bool on)
 
 	snprintf(path, sizeof(path), "%s/events/%s/enable", top, event);
 	*strchr(path, ':') = '/';
-	return write_file(path, on ? "1" : "0");
+	return ktb_write_file(path, on ? "1" : "0");
 }
 
 static void ftrace_read(struct worker *w, const char *top)
@@ -192,8 +192,8 @@ static void ftrace_step(struct worker *w)
 static void ftrace_rest(struct worker *w)
 {
 	rmdir(INSTANCE);
-	if (write_file(KTB_TRACEFS "/events/enable", "0") ||
-	    write_file(KTB_TRACEFS "/trace", ""))
+	if (ktb_write_file(KTB_TRACEFS "/events/enable", "0") ||
+	    ktb_write_file(KTB_TRACEFS "/trace", ""))
 		complain(w, "ftrace cannot be switched off");
 }
 
