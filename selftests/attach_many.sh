@@ -9,7 +9,6 @@
 dir=$(mktemp -d /tmp/attach_many.XXXXXX) || exit 1
 # shellcheck source=selftests/ktb_check.sh
 . ./ktb_check.sh
-here=$PWD
 tracing=/sys/kernel/tracing
 child=''
 
@@ -20,7 +19,6 @@ finish() {
 }
 trap finish EXIT
 
-is_json() { "$here/json_check" <"$out"; }
 
 # The number of events of a session.
 events() {

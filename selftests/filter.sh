@@ -9,7 +9,7 @@
 dir=$(mktemp -d /tmp/filter.XXXXXX) || exit 1
 # shellcheck source=selftests/ktb_check.sh
 . ./ktb_check.sh
-here=$PWD tracing=/sys/kernel/tracing
+tracing=/sys/kernel/tracing
 ftrace=$tracing/instances/ktb_filter
 
 trap 'cd /; rmdir $ftrace 2>/dev/null; ktbctl detach -s t_filter >/dev/null 2>&1; rm -rf "$dir"' EXIT
@@ -24,7 +24,6 @@ load() {
 	sh -c "exec -a cat '$dir/ktb_load' '$dir/none'" 2>/dev/null
 }
 
-is_json() { "$here/json_check" <"$out" >/dev/null; }
 field() { tr -d ' \n\t' <"$out" | grep -o "\"$1\":[0-9]*" | head -n 1 | sed 's/.*://'; }
 
 # Attach, as ftrace does, let the load run, and detach both. The filters are such that

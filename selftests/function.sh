@@ -10,7 +10,6 @@
 dir=$(mktemp -d /tmp/function.XXXXXX) || exit 1
 # shellcheck source=selftests/ktb_check.sh
 . ./ktb_check.sh
-here=$PWD
 
 trap 'cd /; ktbctl detach >/dev/null 2>&1; rm -rf "$dir"' EXIT
 begin_tests 22
@@ -34,7 +33,7 @@ run ktbctl stat --hist -e 'fgraph:vfs_read' -- $work
 check "how long they take" done_ 'says "5[0-9]  fgraph:vfs_read"' 'says "[0-9] to [0-9]* ns, [0-9]* on average"' \
 	'[ "$(sed -n "s/^\[.*) *\([0-9]*\) |@* *|$/\1/p" "$out" | awk "{ n += \$1 } END { print n }")" -ge 50 ]'
 run ktbctl stat --hist --json -e 'fgraph:vfs_read' -e 'fgraph:ksys_read' -e 'sched:sched_process_exec' -- $work
-check "as JSON: all are in a bucket, the sum is theirs" done_ '"$here/json_check" <"$out" >/dev/null' '[ "$(grep -c "\"latency\"" "$out")" -eq 2 ]' \
+check "as JSON: all are in a bucket, the sum is theirs" done_ is_json '[ "$(grep -c "\"latency\"" "$out")" -eq 2 ]' \
 	'tr -d " \n\t" <"$out" | grep -q "\"name\":\"fgraph:vfs_read\",\"count\":\(5[0-9]\),\"latency\":{\"unit\":\"ns\",\"count\":\1,.*\"lost\":0"' \
 	'says "sched:sched_process_exec"'
 run ktbctl stat --hist -a -I 100 -e 'fgraph:vfs_read' -- sh -c 'for i in 1 2 3 4; do dd if=/dev/zero of=/dev/null bs=1 count=50 2>/dev/null; usleep 100000; done'

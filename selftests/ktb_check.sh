@@ -1,26 +1,28 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # shellcheck shell=sh disable=SC2034,SC2154 # variables are for who includes this, and its own
 #
-# What the tests of recording share: running commands, checking what they did, the
-# closing line of a recording. Included by busybox's sh in the guest, which has set
-# $dir, a directory for what is made.
+# What the tests of the tools share: running commands, checking what they did, the
+# closing line of a recording. Included by busybox's sh in the guest, in the directory
+# of the tests, which has set $dir, another one for what is made.
 
-module=/ktb/ktrace_bridge.ko
+here=$PWD module=/ktb/ktrace_bridge.ko
 out=$dir/out err=$dir/err file=$dir/perf.data
+shown="$out $err" # when a check fails
 number=0 failures=0 skipped=0 status=0
 
 # Run a command; its exit status and output are for the checks that follow.
 run() {
 	ran=$*
-	timeout 60 "$@" >"$out" 2>"$err" </dev/null
+	timeout 100 "$@" >"$out" 2>"$err" </dev/null
 	status=$?
 }
 
 explain() {
 	echo "# $ran"
 	echo "# exit status $status"
-	sed 's/^/# out: /' "$out" | head -n 20
-	sed 's/^/# err: /' "$err" | head -n 20
+	for said in $shown; do
+		[ ! -e "$said" ] || sed "s,^,# ${said##*/}: ," "$said" | head -n 20
+	done
 }
 
 # A test: its name, and the checks that all have to succeed.
@@ -60,6 +62,7 @@ usage() { [ "$status" -eq 2 ]; }
 says() { grep -q -e "$1" "$out"; }
 complains() { grep -q -e "$1" "$err"; }
 quiet() { [ ! -s "$err" ]; }
+is_json() { "$here/json_check" <"$out" >/dev/null; }
 
 # The closing line of --json, and a counter in it, summed up over all events.
 closing() { grep '"type":"end"' "$dir/closing"; }

@@ -7,85 +7,23 @@
 #
 # shellcheck disable=SC2016 # conditions are evaluated by check, not where they stand
 
-module=/ktb/ktrace_bridge.ko
-here=$(dirname "$0")
 dir=$(mktemp -d /tmp/ktbctl.XXXXXX) || exit 1
-out=$dir/out err=$dir/err
-number=0 failures=0 status=0
+# shellcheck source=selftests/ktb_check.sh
+. ./ktb_check.sh
 
+reader=
 finish() {
 	[ -z "$reader" ] || kill "$reader" 2>/dev/null
 	rm -rf "$dir"
 }
 trap finish EXIT
-reader=
-
-# Run a command; its exit status and output are for the checks that follow.
-run() {
-	ran=$*
-	timeout 20 "$@" >"$out" 2>"$err" </dev/null
-	status=$?
-}
-
-explain() {
-	echo "# $ran"
-	echo "# exit status $status"
-	sed 's/^/# out: /' "$out" | head -n 20
-	sed 's/^/# err: /' "$err" | head -n 20
-}
-
-# A test: its name, and the checks that all have to succeed.
-check() {
-	number=$((number + 1))
-	name=$1
-	shift
-	for condition; do
-		if ! eval "$condition"; then
-			echo "# not so: $condition"
-			explain
-			echo "not ok $number $name"
-			failures=$((failures + 1))
-			return 1
-		fi
-	done
-	echo "ok $number $name"
-}
-
-done_() { [ "$status" -eq 0 ]; }
-failed() { [ "$status" -eq 1 ]; }
-usage() { [ "$status" -eq 2 ]; }
-says() { grep -q -e "$1" "$out"; }
-complains() { grep -q -e "$1" "$err"; }
-quiet() { [ ! -s "$err" ]; }
-is_json() { "$here/json_check" <"$out"; }
 
 # From a session's last ledger, as JSON: the value of a counter.
 counter() {
 	tr -d ' \n' <"$out" | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
 }
 
-# There is no session, and so no event attached.
-nothing_left() {
-	[ "$(ktbctl --json status | tr -d ' \n')" = '{"sessions":[]}' ]
-}
-
-# Wait for something to come true, 10 seconds at most.
-wait_for() {
-	tries=200
-	until eval "$1"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
-		usleep 50000
-	done
-}
-
-echo TAP version 13
-command -v ktbctl >/dev/null || {
-	echo '1..0 # SKIP no ktbctl on PATH'
-	exit 4
-}
-echo 1..42
-[ -d /sys/module/ktrace_bridge ] || insmod "$module"
+begin_tests 42
 ktbctl detach >/dev/null 2>&1
 
 # ---- without arguments, with wrong ones ----
@@ -205,5 +143,4 @@ run ktbctl status
 check "status without the module" failed 'complains "load ktrace_bridge first"'
 insmod "$module"
 
-echo "# Totals: pass:$((number - failures)) fail:$failures"
-[ $failures -eq 0 ]
+end_tests

@@ -6,9 +6,9 @@
 #
 # shellcheck disable=SC2016,SC2034 # conditions are evaluated by check, not where they stand
 
-# shellcheck source=pmu_lib.sh
-. "$(dirname "$0")/pmu_lib.sh"
-plan 10
+# shellcheck source=selftests/pmu_lib.sh
+. ./pmu_lib.sh
+begin_tests 10
 
 # ---- sampling ----
 
@@ -81,4 +81,4 @@ kill -9 $recorder
 wait $recorder 2>/dev/null
 check "killed, it does not" 'rmmod ktrace_bridge' '[ ! -e "$pmu" ]' 'insmod $module'
 
-totals
+end_tests

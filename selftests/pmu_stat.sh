@@ -5,9 +5,9 @@
 #
 # shellcheck disable=SC2016,SC2034 # conditions are evaluated by check, not where they stand
 
-# shellcheck source=pmu_lib.sh
-. "$(dirname "$0")/pmu_lib.sh"
-plan 17
+# shellcheck source=selftests/pmu_lib.sh
+. ./pmu_lib.sh
+begin_tests 17
 
 # Count both with perf stat's options and a command.
 count() { # argument...
@@ -98,9 +98,8 @@ if mkdir "$cgroup" 2>/dev/null; then
 	worker=
 	rmdir "$cgroup"
 else
-	number=$((number + 1))
-	echo "ok $number stat -G: a cgroup # SKIP no cgroups here"
+	skip "stat -G: a cgroup" "no cgroups here"
 fi
 cgroup=
 
-totals
+end_tests

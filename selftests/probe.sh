@@ -10,7 +10,6 @@
 dir=$(mktemp -d /tmp/probe.XXXXXX) || exit 1
 # shellcheck source=selftests/ktb_check.sh
 . ./ktb_check.sh
-here=$PWD
 target=$here/probe_target
 tracing=/sys/kernel/tracing
 
@@ -51,7 +50,7 @@ check "a return probe, in perf's notation" done_ quiet 'says kretprobe' 'there_i
 run ktbctl probe -l
 check "they are listed" done_ quiet 'says "ktb:myprobe  *kprobe  *do_sys_openat2 dfd=%di:s32 filename=+0(%si):ustring"'
 run ktbctl probe -l --json
-check "as JSON" done_ '"$here/json_check" <"$out" >/dev/null' 'says "kretprobe"'
+check "as JSON" done_ is_json 'says "kretprobe"'
 run ktbctl list 'ktb:*'
 check "and are events like any other" done_ 'says ktb:myprobe' 'says ktb:myret'
 run ktbctl attach ktb:myprobe ktb:myret -m 4M

@@ -9,7 +9,6 @@
 dir=$(mktemp -d /tmp/readers.XXXXXX) || exit 1
 # shellcheck source=selftests/ktb_check.sh
 . ./ktb_check.sh
-here=$PWD
 
 trap 'rm -rf "$dir"' EXIT
 begin_tests 34
@@ -36,7 +35,7 @@ check "our script, in order across CPUs" done_ quiet as_many_as_written 'in_orde
 check "threads changed their CPU" 'awk "{ tid = \$2; cpu = \$3 } (tid in at) && at[tid] != cpu && tid { moved = 1 } { at[tid] = cpu } END { exit !moved }" "$out"'
 check_perf "line by line the same as perf's" 'same "$out" perf.lines'
 run ktbctl script --json -i "$file"
-check "as JSON, in order too" done_ '[ "$(wc -l <"$out")" -eq "$(counter samples)" ]' '"$here/json_check" <"$out" >/dev/null' \
+check "as JSON, in order too" done_ '[ "$(wc -l <"$out")" -eq "$(counter samples)" ]' is_json \
 	'sed "s/.*\"time\":\([0-9]*\),.*/\1/" "$out" | awk "\$1 < last { exit 1 } { last = \$1 }"'
 run ktbctl script -i "$file" -e 'sched:*' -n 3
 check "some of it" done_ '[ "$(wc -l <"$out")" -eq 3 ]' '! says sys_enter'
@@ -47,7 +46,7 @@ check "of no file" failed 'complains "No such file"'
 run ktbctl report -i "$file"
 check "report" done_ 'says "samples of sched:sched_switch, count"' 'says "__schedule"' 'says "%.* ls "'
 run ktbctl report --json -i "$file"
-check "report as JSON" done_ '"$here/json_check" <"$out" >/dev/null' \
+check "report as JSON" done_ is_json \
 	'[ "$(sed -n "s/^      \"samples\":\([0-9]*\),*$/\1/p" "$out" | awk "{ sum += \$1 } END { print sum }")" -eq "$(counter samples)" ]'
 
 # ---- perf's other tools, and those of a newer perf ----

@@ -12,7 +12,6 @@ dir=$(mktemp -d /tmp/modes.XXXXXX) || exit 1
 recorder=
 # shellcheck source=selftests/ktb_check.sh
 . ./ktb_check.sh
-here=$PWD
 
 finish() {
 	[ -z "$recorder" ] || kill "$recorder" 2>/dev/null

@@ -7,11 +7,9 @@
 #
 # shellcheck disable=SC2016 # conditions are evaluated by check, not where they stand
 
-module=/ktb/ktrace_bridge.ko
-here=$(dirname "$(realpath "$0")")
 dir=$(mktemp -d /tmp/snapshot.XXXXXX) || exit 1
-out=$dir/out err=$dir/err file=$dir/perf.data
-number=0 failures=0 skipped=0 status=0
+# shellcheck source=selftests/ktb_check.sh
+. ./ktb_check.sh
 load='' reader=''
 
 finish() {
@@ -35,57 +33,7 @@ stop_load() {
 	load=
 }
 
-# Run a command; its exit status and output are for the checks that follow.
-run() {
-	ran=$*
-	timeout 60 "$@" >"$out" 2>"$err" </dev/null
-	status=$?
-}
-
-explain() {
-	echo "# $ran"
-	echo "# exit status $status"
-	sed 's/^/# out: /' "$out" | head -n 20
-	sed 's/^/# err: /' "$err" | head -n 20
-}
-
-# A test: its name, and the checks that all have to succeed.
-check() {
-	number=$((number + 1))
-	name=$1
-	shift
-	for condition; do
-		if ! eval "$condition"; then
-			echo "# not so: $condition"
-			explain
-			echo "not ok $number $name"
-			failures=$((failures + 1))
-			return 1
-		fi
-	done
-	echo "ok $number $name"
-}
-
-# The same, of what perf says.
-check_perf() {
-	if [ "$perf" ]; then
-		check "$@"
-	else
-		number=$((number + 1)) skipped=$((skipped + 1))
-		echo "ok $number $1 # SKIP no perf here"
-	fi
-}
-
-done_() { [ "$status" -eq 0 ]; }
-failed() { [ "$status" -eq 1 ]; }
-usage() { [ "$status" -eq 2 ]; }
-says() { grep -q -e "$1" "$out"; }
-complains() { grep -q -e "$1" "$err"; }
-quiet() { [ ! -s "$err" ]; }
-is_json() { "$here/json_check" <"$out"; }
-
-# The closing line of --json. Its own counters stand before its events'.
-closing() { grep '"type":"end"' "$dir/closing"; }
+# Of the closing line of --json: its own counters stand before its events'.
 total() { closing | sed 's/"events":.*//' | grep -o "\"$1\":[0-9]*" | cut -d : -f 2; }
 sum() { closing | sed 's/.*"events"://' | grep -o "\"$1\":[0-9]*" | awk -F: '{ sum += $2 } END { print sum + 0 }'; }
 
@@ -100,7 +48,6 @@ accounts() {
 		[ "$(sum samples)" -eq $(($(total samples) - $(total detached))) ]
 }
 
-script() { run perf script -i "$file"; }
 # Time of the newest sample, in seconds.
 newest() { tail -n 1 "$out" | sed 's/.*\] *\([0-9.]*\):.*/\1/'; }
 is_younger() { newest | awk "{ exit !(\$1 > $before) }"; }
@@ -119,25 +66,7 @@ goes_on() {
 	[ "$(written)" -gt "$so_far" ]
 }
 
-# Wait for something to come true, 10 seconds at most.
-wait_for() {
-	tries=200
-	until eval "$1"; do
-		tries=$((tries - 1))
-		[ $tries -gt 0 ] || return 1
-		usleep 50000
-	done
-}
-
-echo TAP version 13
-command -v ktbctl >/dev/null || {
-	echo '1..0 # SKIP no ktbctl on PATH'
-	exit 4
-}
-perf=$(command -v perf)
-echo 1..32
-[ -d /sys/module/ktrace_bridge ] || insmod "$module"
-cd "$dir" || exit 1
+begin_tests 32
 
 # ---- wrong arguments, and what has no snapshots ----
 
@@ -252,5 +181,4 @@ check "detach" done_ '! ktbctl status | grep -q flight'
 run ktbctl snapshot -s flight
 check "the session is gone" failed 'complains "no session .flight."'
 
-echo "# Totals: pass:$((number - failures - skipped)) fail:$failures skip:$skipped"
-[ $failures -eq 0 ]
+end_tests

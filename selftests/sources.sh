@@ -9,7 +9,6 @@
 dir=$(mktemp -d /tmp/sources.XXXXXX) || exit 1
 # shellcheck source=selftests/ktb_check.sh
 . ./ktb_check.sh
-here=$PWD
 target=$here/probe_target
 
 finish() {

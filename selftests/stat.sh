@@ -10,7 +10,6 @@
 dir=$(mktemp -d /tmp/stat.XXXXXX) || exit 1
 # shellcheck source=selftests/ktb_check.sh
 . ./ktb_check.sh
-here=$PWD
 
 trap 'cd /; rm -rf "$dir"' EXIT
 begin_tests 35
@@ -19,7 +18,6 @@ begin_tests 35
 count_of() { # event
 	tr -d ' \n\t' <"$out" | sed "s/.*\"name\":\"$1\",\"count\":\([0-9]*\).*/\1/"
 }
-is_json() { "$here/json_check" <"$out" >/dev/null; }
 burn='i=0; while [ $i -lt 1000 ]; do i=$((i + 1)); done'
 
 # ---- counting ----
