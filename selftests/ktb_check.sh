@@ -13,7 +13,7 @@ number=0 failures=0 skipped=0 status=0
 # Run a command; its exit status and output are for the checks that follow.
 run() {
 	ran=$*
-	timeout 100 "$@" >"$out" 2>"$err" </dev/null
+	timeout $((60 * ${KTB_TIMEOUT_SCALE:-1})) "$@" >"$out" 2>"$err" </dev/null
 	status=$?
 }
 
@@ -88,9 +88,9 @@ all_have() { ! grep " $1:" "$out" | grep -v -q -e "$2"; }
 
 nothing_left() { [ "$(ktbctl --json status | tr -d ' \n')" = '{"sessions":[]}' ]; }
 
-# Wait for something to come true, 10 seconds at most.
+# Wait for something to come true, 10 seconds at most, or as many as the limits grew.
 wait_for() {
-	tries=200
+	tries=$((200 * ${KTB_TIMEOUT_SCALE:-1}))
 	until eval "$1"; do
 		tries=$((tries - 1))
 		[ $tries -gt 0 ] || return 1

@@ -71,11 +71,7 @@ check "record of a plain tracepoint beside the loaded module" done_ \
 
 perf record -e ktrace_bridge/raw_syscalls:sys_enter/ -c 1 -R -a -o ours.data -- sleep 20 >/dev/null 2>&1 &
 recorder=$!
-tries=0
-until [ "$(cat /sys/module/ktrace_bridge/refcnt)" -ge "$(nproc)" ] || [ $tries -ge 300 ]; do
-	usleep 100000
-	tries=$((tries + 1))
-done
+wait_for '[ "$(cat /sys/module/ktrace_bridge/refcnt)" -ge "$(nproc)" ]'
 check "a recording holds the module" '! rmmod ktrace_bridge 2>/dev/null'
 kill -9 $recorder
 wait $recorder 2>/dev/null
