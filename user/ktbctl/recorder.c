@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Recording: all rings into the file, wait, and again. Of what is written
- * nothing is looked at; one write(2) per ring and round.
+ * nothing is looked at.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -21,6 +21,7 @@
 
 #define NSEC_PER_SEC 1000000000ULL
 #define PROGRESS_MS 1000
+#define IDLE_MS 1000 /* what is not in the file yet is to get there */
 #define REST_MS 20
 #define ROUND_MS 200 /* of threads */
 
@@ -294,7 +295,7 @@ static void rest(struct recorder *recorder, int64_t came)
 	if (!is_over(recorder) && recorder_may_rest(recorder, came))
 		wait_for(recorder, false, REST_MS);
 	if (!is_over(recorder))
-		wait_for(recorder, true, recorder->progress ? PROGRESS_MS : -1);
+		wait_for(recorder, true, IDLE_MS);
 }
 
 static int loop(struct recorder *recorder)

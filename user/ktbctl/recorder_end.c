@@ -188,17 +188,24 @@ static void tell_json(const struct recorder *recorder, const struct outcome *out
 
 /*
  * What an own session lost, event by event: the last of it is in no record. Of
- * another's session the ledgers began before.
+ * another's session the ledgers began before. Behind that comes nothing: whether all
+ * of it reaches the file is seen now.
  */
-static int write_losses(struct recorder *recorder)
+static int write_last(struct recorder *recorder)
 {
 	int err = 0;
 
+	if (recorder->closed)
+		return EXIT_DONE;
 	for (unsigned int i = 0; i < recorder->nr_events && recorder->own && !err; i++)
 		err = ktb_perfdata_write_lost(recorder->file, recorder->events[i].id,
 					      lost_of(&recorder->events[i].ledger));
-	return err && !recorder->failed ? fail("%s", ktb_perfdata_error(recorder->file)) :
-					  EXIT_DONE;
+	if (!err)
+		err = ktb_perfdata_flush(recorder->file);
+	if (!err || recorder->failed)
+		return EXIT_DONE;
+	recorder->failed = true;
+	return fail("%s", ktb_perfdata_error(recorder->file));
 }
 
 /* Returns an exit status, the reason told. */
@@ -209,7 +216,7 @@ int recorder_finish(struct recorder *recorder)
 
 	if (!recorder->removed)
 		err = recorder_list_events(recorder);
-	err |= write_losses(recorder);
+	err |= write_last(recorder);
 	if (recorder_close_file(recorder))
 		err = EXIT_FAILED;
 	else if (recorder->failed)

@@ -8,7 +8,7 @@
 
 #include "recorder.h"
 
-#define ENOUGH (64 << 10) /* bytes that are worth a wake-up and a write(2) */
+#define ENOUGH (64 << 10) /* bytes that are worth a wake-up */
 
 static int open_reader(struct recorder *recorder, int cpu)
 {
@@ -127,8 +127,7 @@ bool recorder_may_rest(const struct recorder *recorder, int64_t came)
 }
 
 /*
- * All that is unread, into the file: a write(2) per ring, whatever the number of
- * records. Returns bytes, or a negative errno, of which the file has the text.
+ * All that is unread, into the file, whatever the number of records. Returns bytes, or a negative errno, of which the file has the text.
  */
 int64_t recorder_write_rings(struct recorder_reader *reader)
 {

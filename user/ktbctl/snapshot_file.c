@@ -56,7 +56,9 @@ static int write_blocks(struct snapshot *snapshot)
 		if (is_stopped())
 			return fail("stopped by a signal");
 	}
-	return ktb_perfdata_end_round(snapshot->file) ? fail_file(snapshot) : EXIT_DONE;
+	if (ktb_perfdata_end_round(snapshot->file) || ktb_perfdata_flush(snapshot->file))
+		return fail_file(snapshot);
+	return EXIT_DONE;
 }
 
 /* ---- telling ---- */

@@ -1545,8 +1545,12 @@ int ktb_perfdata_fd(const struct ktb_perfdata *file);
  * After an error the file takes no more records, and can be finished. Several
  * threads may write, each the records of other CPUs, while another one ends rounds.
  *
- * Return: bytes that are in the file: @len, or less on a full disk, and then
- * whole records; or
+ * Where the file system takes direct I/O, records are collected to be written in
+ * large blocks, past the page cache; ktb_perfdata_end_round() sees to it that they
+ * do not wait for long.
+ *
+ * Return: bytes that are taken: @len, or less on a full disk, and then whole
+ * records that are in the file; or
  * * a negative errno of writing, and nothing of @data is in the file
  */
 int64_t ktb_perfdata_write(struct ktb_perfdata *file, unsigned int cpu, const void *data,
@@ -1555,9 +1559,9 @@ int64_t ktb_perfdata_write(struct ktb_perfdata *file, unsigned int cpu, const vo
 /**
  * ktb_perfdata_write_ring() - write all that is unread in a ring
  * @file: an open file
- * @ring: the ring; what has reached the file is given back
+ * @ring: the ring; what is taken is given back
  *
- * Return: bytes that are in the file, or
+ * Return: bytes that are taken, as by ktb_perfdata_write(), or
  * * -EIO: the ring's positions make no sense
  * * a negative errno of writing
  */
@@ -1568,12 +1572,25 @@ int64_t ktb_perfdata_write_ring(struct ktb_perfdata *file, struct ktb_ring *ring
  * @file: an open file
  *
  * Writes the side-band that came up, and now and then a mark up to which readers
- * can sort. Each ring must have been written since the call before.
+ * can sort. Each ring must have been written since the call before. Who calls it
+ * once a second at least loses no more than what came in the last one when killed.
  *
  * Return: 0, or
  * * a negative errno of writing, also of an earlier call
  */
 int ktb_perfdata_end_round(struct ktb_perfdata *file);
+
+/**
+ * ktb_perfdata_flush() - what was taken is to be in the file
+ * @file: an open file
+ *
+ * After an error the file ends with as many records as have reached it; of those
+ * that had been taken and have not, the samples are in the statistics as dropped.
+ *
+ * Return: 0, or
+ * * a negative errno of writing, also of an earlier call
+ */
+int ktb_perfdata_flush(struct ktb_perfdata *file);
 
 /**
  * ktb_perfdata_write_lost() - say how many samples of an event are missing in all
@@ -1593,7 +1610,7 @@ int ktb_perfdata_write_lost(struct ktb_perfdata *file, uint64_t id, uint64_t los
  * ktb_perfdata_finish() - make a file complete and close it
  * @file: an open file; on a full disk too
  *
- * Return: 0, or
+ * Return: 0, also after an error that was told before; or
  * * a negative errno of writing
  */
 int ktb_perfdata_finish(struct ktb_perfdata *file);

@@ -11,6 +11,12 @@
 #include "perfdata.h"
 
 #define RECORD_FINISHED_ROUND 68
+/*
+ * A ring with so large a part of it unread fills up faster than it is emptied. What
+ * is left has to last until all rings' parts are on the disk.
+ */
+#define BEHIND 8
+#define FLUSH_NS 1000000000 /* what a recorder that is killed may take along */
 #define ROUND_NS 10000000 /* longer than a writer takes to publish a record */
 
 struct ktb_perfdata *ktb_perfdata_new(void)
@@ -29,6 +35,7 @@ void ktb_perfdata_free(struct ktb_perfdata *file)
 	if (!file)
 		return;
 	ktb_sideband_close(file);
+	ktb_direct_close(file);
 	if (file->fd >= 0)
 		ktb_perfdata_remove(file);
 	for (unsigned int i = 0; i < file->nr_streams; i++) {
@@ -88,32 +95,68 @@ int ktb_perfdata_write_at(int fd, const void *data, size_t len, uint64_t offset,
 	return 0;
 }
 
+/* Write records, and keep in mind how far the file goes. */
+int ktb_perfdata_put(struct ktb_perfdata *file, const void *data, size_t len, uint64_t offset)
+{
+	size_t done;
+	int err = ktb_perfdata_write_at(file->fd, data, len, offset, &done);
+
+	if (offset + done > file->written)
+		file->written = offset + done;
+	return err;
+}
+
+uint64_t ktb_perfdata_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
 /* ---- records ---- */
 
 static void advance_mark(struct ktb_perfdata *file)
 {
-	if (file->next_mark + KTB_TABLE_SIZE > file->data_end)
+	if (file->next_mark + KTB_TABLE_SIZE > file->written)
 		return;
 	file->mark = file->next_mark;
 	file->next_mark = file->data_end;
 }
 
+/* No more is written; the file ends with those of its records that have reached it. */
+static int fail_records(struct ktb_perfdata *file, int err)
+{
+	file->err = ktb_perfdata_fail_write(file, err);
+	ktb_perfdata_cut(file);
+	file->stats.bytes = file->data_end - file->data_offset;
+	return err;
+}
+
 static int append_plain(struct ktb_perfdata *file, const void *data, size_t len)
 {
-	size_t done;
 	int err;
 
 	advance_mark(file);
-	err = ktb_perfdata_write_at(file->fd, data, len, file->data_end, &done);
-	if (file->data_end + done > file->written)
-		file->written = file->data_end + done;
-	if (!err) {
-		file->data_end += len;
-		return 0;
-	}
-	file->err = ktb_perfdata_fail_write(file, err);
-	ktb_perfdata_cut(file);
-	return file->err;
+	if (file->direct)
+		err = ktb_direct_append(file, data, len);
+	else
+		err = ktb_perfdata_put(file, data, len, file->data_end);
+	if (err)
+		return fail_records(file, err);
+	file->data_end += len;
+	return 0;
+}
+
+/* What is not in the file yet, unless the last of it went there less than @age_ns ago. */
+static int flush(struct ktb_perfdata *file, uint64_t age_ns)
+{
+	int err;
+
+	if (file->err || !file->direct)
+		return file->err;
+	err = ktb_direct_flush(file, age_ns);
+	return err ? fail_records(file, err) : 0;
 }
 
 /*
@@ -241,6 +284,14 @@ int64_t ktb_perfdata_write(struct ktb_perfdata *file, unsigned int cpu, const vo
 	return ret;
 }
 
+static void pause_direct(struct ktb_perfdata *file)
+{
+	pthread_mutex_lock(&file->lock);
+	if (file->direct)
+		ktb_direct_pause(file->direct);
+	pthread_mutex_unlock(&file->lock);
+}
+
 int64_t ktb_perfdata_write_ring(struct ktb_perfdata *file, struct ktb_ring *ring)
 {
 	const void *data;
@@ -248,6 +299,8 @@ int64_t ktb_perfdata_write_ring(struct ktb_perfdata *file, struct ktb_ring *ring
 
 	if (len < 0)
 		return ktb_perfdata_fail(file, len, "a ring makes no sense: who wrote to it?");
+	if ((uint64_t)len >= ktb_ring_size(ring) / BEHIND)
+		pause_direct(file);
 	len = ktb_perfdata_write(file, ktb_ring_cpu(ring), data, len);
 	if (len > 0)
 		ktb_ring_consume(ring, len);
@@ -258,14 +311,6 @@ int64_t ktb_perfdata_write_ring(struct ktb_perfdata *file, struct ktb_ring *ring
  * Readers may sort up to the end of the round before: nothing older comes, if
  * rounds are farther apart than the time a writer takes to publish a record.
  */
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
-}
-
 static int end_round(struct ktb_perfdata *file)
 {
 	const struct perf_event_header round = { RECORD_FINISHED_ROUND, 0, sizeof(round) };
@@ -276,7 +321,7 @@ static int end_round(struct ktb_perfdata *file)
 		return file->err;
 	if (err || file->data_end == file->round_end)
 		return err;
-	now = now_ns();
+	now = ktb_perfdata_now();
 	if (now - file->round_time < ROUND_NS)
 		return 0;
 	err = ktb_perfdata_append(file, &round, sizeof(round));
@@ -291,6 +336,18 @@ int ktb_perfdata_end_round(struct ktb_perfdata *file)
 
 	pthread_mutex_lock(&file->lock);
 	err = end_round(file);
+	if (!err)
+		err = flush(file, FLUSH_NS);
+	pthread_mutex_unlock(&file->lock);
+	return err;
+}
+
+int ktb_perfdata_flush(struct ktb_perfdata *file)
+{
+	int err;
+
+	pthread_mutex_lock(&file->lock);
+	err = flush(file, 0);
 	pthread_mutex_unlock(&file->lock);
 	return err;
 }
@@ -311,7 +368,7 @@ int ktb_perfdata_write_lost(struct ktb_perfdata *file, uint64_t id, uint64_t los
 		return 0;
 	record.header.size = (uint16_t)(sizeof(record.header) + sizeof(record.lost) + id_len);
 	if (file->sample_type & PERF_SAMPLE_TIME)
-		record.id[at] = now_ns();
+		record.id[at] = ktb_perfdata_now();
 	if (file->sample_type & PERF_SAMPLE_IDENTIFIER)
 		record.id[id_len / 8 - 1] = id;
 	pthread_mutex_lock(&file->lock);

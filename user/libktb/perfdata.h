@@ -101,6 +101,7 @@ struct ktb_stream {
 };
 
 struct ktb_sideband;
+struct ktb_direct;
 
 struct ktb_perfdata {
 	pthread_mutex_t lock; /* of all that changes with each write */
@@ -126,7 +127,8 @@ struct ktb_perfdata {
 	uint64_t data_offset;
 	uint64_t data_end; /* whole records */
 	uint64_t written; /* the file has room up to here at least */
-	uint64_t mark; /* a record's beginning, a table's size before data_end */
+	uint64_t mark; /* a record's beginning, a table's size before written */
+	struct ktb_direct *direct; /* or NULL: records go to the file at once */
 	uint64_t next_mark; /* a later record's */
 
 	struct ktb_time_place time_place;
@@ -147,12 +149,23 @@ struct ktb_perfdata {
 int ktb_perfdata_fail(struct ktb_perfdata *file, int err, const char *format, ...) KTB_PRINTF(3, 4);
 int ktb_perfdata_fail_write(struct ktb_perfdata *file, int err);
 int ktb_perfdata_write_at(int fd, const void *data, size_t len, uint64_t offset, size_t *done);
+int ktb_perfdata_put(struct ktb_perfdata *file, const void *data, size_t len, uint64_t offset);
 int ktb_perfdata_append(struct ktb_perfdata *file, const void *data, size_t len);
+uint64_t ktb_perfdata_now(void);
 
 int ktb_perfdata_check_compress(struct ktb_perfdata *file);
 
 /* perfdata_frame.c */
 void ktb_perfdata_remove(struct ktb_perfdata *file);
+
+/* perfdata_direct.c */
+void ktb_direct_open(struct ktb_perfdata *file);
+void ktb_direct_begin(struct ktb_perfdata *file, int fd);
+void ktb_direct_close(struct ktb_perfdata *file);
+void ktb_direct_pause(struct ktb_direct *direct);
+int ktb_direct_append(struct ktb_perfdata *file, const void *data, size_t len);
+int ktb_direct_flush(struct ktb_perfdata *file, uint64_t age_ns);
+ssize_t ktb_direct_read(const struct ktb_perfdata *file, uint8_t *data, size_t len, uint64_t pos);
 
 /* perfdata_walk.c */
 void ktb_perfdata_cut(struct ktb_perfdata *file);

@@ -53,6 +53,7 @@ static int write_beginning(struct ktb_perfdata *file, const struct ktb_blob *met
 	int err;
 
 	file->data_offset = sizeof(struct file_header) + meta->len;
+	ktb_direct_open(file);
 	file->data_end = file->data_offset;
 	file->written = file->data_offset + sizeof(zeros);
 	file->mark = file->data_offset;
@@ -277,15 +278,19 @@ static int write_end(struct ktb_perfdata *file)
 
 int ktb_perfdata_finish(struct ktb_perfdata *file)
 {
-	int err;
+	int err, late = 0;
 
 	if (file->fd < 0)
 		return ktb_perfdata_fail(file, -EBADF, "no file is open");
+	/* Of an earlier failure was told. */
+	if (!file->err)
+		late = ktb_perfdata_flush(file);
 	if (!file->level)
 		ktb_perfdata_find_times(file);
 	err = write_end(file);
 	if (close(file->fd) && !err)
 		err = -errno;
 	file->fd = -1;
-	return err ? ktb_perfdata_fail_write(file, err) : 0;
+	ktb_direct_close(file);
+	return err ? ktb_perfdata_fail_write(file, err) : late;
 }

@@ -6,7 +6,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "perfdata.h"
 
@@ -55,7 +54,7 @@ static void walk(struct walk *walk)
 		len = WINDOW;
 		if (walk->end - walk->pos < WINDOW)
 			len = (ssize_t)(walk->end - walk->pos);
-		len = pread(walk->file->fd, window, len, (off_t)walk->pos);
+		len = ktb_direct_read(walk->file, window, len, walk->pos);
 		if (len <= 0 || !walk_window(walk, window, len))
 			break;
 	}

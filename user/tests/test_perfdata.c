@@ -4,10 +4,13 @@
  * when nothing more can be written, and what perf, if there is one, says of it.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -18,6 +21,8 @@
 
 #define RECORD_FINISHED_ROUND 68
 #define FEATURE_SAMPLE_TIME 21
+
+#define BUFFER_SIZE (256 << 10) /* of what is collected */
 
 static char dir[32];
 static char path[64];
@@ -32,6 +37,18 @@ static const struct ktb_event_info events[] = {
 static char *words[] = { "ktbctl", "record", NULL };
 
 static int level; /* of compression */
+
+/* How records get into the file; in tests that do not care, as the library likes. */
+static enum way {
+	AS_IT_COMES,
+	AT_ONCE,
+	COLLECTED,
+	DIRECT, /* like the first, which was seen to be this */
+	NR_WAYS,
+} way;
+static bool has_direct;
+
+static const char *const way_names[] = { "as it comes", "at once", "collected", "direct" };
 
 static struct ktb_perfdata *begin(unsigned int nr_events, bool sideband)
 {
@@ -52,6 +69,10 @@ static struct ktb_perfdata *begin(unsigned int nr_events, bool sideband)
 		printf("Bail out! %s\n", ktb_perfdata_error(file));
 		exit(1);
 	}
+	if (way == AT_ONCE || way == COLLECTED)
+		ktb_direct_close(file);
+	if (way == COLLECTED)
+		ktb_direct_begin(file, -1);
 	return file;
 }
 
@@ -181,6 +202,14 @@ static void test_errors(void)
 	unlink(old);
 }
 
+static void find_direct(void)
+{
+	struct ktb_perfdata *file = begin(1, false);
+
+	has_direct = file->direct;
+	ktb_perfdata_free(file);
+}
+
 /* As the library reads them; -1 if it cannot. */
 static int recorded_samples(void)
 {
@@ -237,21 +266,157 @@ static const char *record_up_to(rlim_t limit, unsigned int per_block)
 	return NULL;
 }
 
-/* At every place within a record, and for blocks smaller than the table. */
-static void test_full(void)
+/* The least that a file has room for. */
+static uint64_t least_size(void)
 {
-	const char *wrong = NULL;
 	struct ktb_perfdata *file = begin(2, false);
-	uint64_t start = file->written;
+	uint64_t size = file->written;
 
 	ktb_perfdata_finish(file);
 	ktb_perfdata_free(file);
+	return size;
+}
+
+/* At every place within a record, and for blocks smaller than the table. */
+static const char *fill_up(uint64_t start, unsigned int step)
+{
+	const char *wrong = NULL;
+
 	for (unsigned int per_block = 1; per_block <= 20 && !wrong; per_block += 3)
-		for (unsigned int more = 0; more < 1000 && !wrong; more += 8)
+		for (unsigned int more = 0; more < 1000 && !wrong; more += step)
 			wrong = record_up_to(start + more, per_block);
-	ok(!wrong, "a file that cannot grow ends well, wherever that is%s%s", wrong ? ": " : "",
-	   wrong ? wrong : "");
+	return wrong;
+}
+
+/* All is taken; that the file has no room for it comes out in the end. */
+static const char *finish_beyond(rlim_t limit)
+{
+	const struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+	const struct rlimit some = { limit, RLIM_INFINITY };
+	struct ktb_perfdata *file = begin(2, false);
+	struct ktb_perfdata_stats stats;
+	int err;
+
+	fake_reader_init(&fake, 1, 4096);
+	for (unsigned int i = 0; i < 40; i++)
+		fake_write(&fake.rings[0], 1 + i, 1);
+	fake_publish(&fake.rings[0]);
+	setrlimit(RLIMIT_FSIZE, &some);
+	err = ktb_perfdata_write_ring(file, &fake.rings[0].ring) == 40 * 80 ? 0 : 1;
+	err = err ? err : ktb_perfdata_finish(file);
+	setrlimit(RLIMIT_FSIZE, &none);
+	ktb_perfdata_get_stats(file, &stats);
+	ktb_perfdata_free(file);
+	fake_reader_exit(&fake);
+	if (err != -EFBIG)
+		return "wrong errors";
+	if (!perffile_is_valid(path) || perffile.len > limit)
+		return "not valid";
+	if (perffile_records(PERF_RECORD_SAMPLE) != (int)stats.samples ||
+	    stats.samples + stats.dropped != 40 || stats.bytes != stats.samples * 80)
+		return "not as many samples as counted";
+	return NULL;
+}
+
+static void skip_way(const char *name)
+{
+	ok(true, "%s, %s # SKIP no direct I/O in %s", name, way_names[way], dir);
+}
+
+static void test_full(void)
+{
+	const char *wrong;
+	uint64_t start;
+
+	if (way == DIRECT && !has_direct) {
+		skip_way("a full disk");
+		return;
+	}
+	start = least_size();
+	wrong = fill_up(start, way == DIRECT ? 40 : 8);
+	/* With a buffer before, whose end is in the middle of a record. */
+	if (!wrong && way != AT_ONCE)
+		wrong = fill_up(start + BUFFER_SIZE, 200);
+	for (unsigned int more = 0; more < 500 && !wrong && way != AT_ONCE; more += 8)
+		wrong = finish_beyond(start + more);
+	ok(!wrong, "a file that cannot grow ends well, wherever that is, %s%s%s", way_names[way],
+	   wrong ? ": " : "", wrong ? wrong : "");
 	check_perf(perffile_records(PERF_RECORD_SAMPLE));
+}
+
+/* Of a part of the file, what of it is in the page cache. */
+static size_t cached_pages(uint64_t offset, size_t len)
+{
+	const size_t page = sysconf(_SC_PAGESIZE);
+	unsigned char in[BUFFER_SIZE / 4096];
+	int fd = open(path, O_RDONLY);
+	void *map = mmap(NULL, len, PROT_READ, MAP_SHARED, fd, (off_t)offset);
+	size_t nr = 0;
+
+	if (map == MAP_FAILED || mincore(map, len, in))
+		nr = SIZE_MAX;
+	for (size_t i = 0; i < len / page && nr != SIZE_MAX; i++)
+		nr += in[i] & 1;
+	munmap(map, len);
+	close(fd);
+	return nr;
+}
+
+static uint64_t file_size(void)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_size;
+}
+
+/* Write so many records from a ring. Returns whether all were taken. */
+static bool write_samples(struct ktb_perfdata *file, unsigned int nr)
+{
+	unsigned int left = nr, now;
+	bool taken = true;
+
+	for (; left && taken; left -= now) {
+		now = left < 40 ? left : 40;
+		for (unsigned int i = 0; i < now; i++)
+			fake_write(&fake.rings[0], 1000 + nr - left + i, 1);
+		fake_publish(&fake.rings[0]);
+		taken = ktb_perfdata_write_ring(file, &fake.rings[0].ring) == now * 80;
+	}
+	return taken;
+}
+
+/* Two buffers and a half. */
+#define MANY (5 * BUFFER_SIZE / 2 / 80)
+
+static void test_collected(void)
+{
+	struct ktb_perfdata *file;
+	uint64_t offset, size;
+
+	if (way == DIRECT && !has_direct) {
+		skip_way("many records");
+		return;
+	}
+	fake_reader_init(&fake, 1, 1 << 20);
+	file = begin(2, false);
+	offset = file->data_offset;
+	ok(write_samples(file, MANY), "many records, %s", way_names[way]);
+	size = file_size();
+	ok(size == offset + 2 * BUFFER_SIZE, "two buffers full of them are in the file");
+	if (way == DIRECT)
+		ok(!cached_pages(offset + BUFFER_SIZE, BUFFER_SIZE), "not in the page cache");
+	else
+		ok(cached_pages(offset + BUFFER_SIZE, BUFFER_SIZE), "and in the page cache");
+	ktb_perfdata_end_round(file);
+	ok(file_size() == size, "the rest waits");
+	ok(!ktb_perfdata_flush(file) && file_size() == offset + MANY * 80 + 8, "and can be had");
+	ok(write_samples(file, MANY), "and so on");
+	ok(!ktb_perfdata_finish(file), "to the end");
+	ktb_perfdata_free(file);
+	ok(perffile_is_valid(path) && perffile_records(PERF_RECORD_SAMPLE) == 2 * MANY,
+	   "all of them are in the file");
+	check_perf(2 * MANY);
+	fake_reader_exit(&fake);
 }
 
 #ifdef HAVE_ZSTD
@@ -342,12 +507,16 @@ static void test_build_ids(void)
 static void test_large(void)
 {
 	const struct perf_event_header filler = { 82, 0, 65528 }; /* FINISHED_INIT */
-	struct ktb_perfdata *file = begin(1, false);
-	uint64_t end = file->data_offset + (5ULL << 30);
+	struct ktb_perfdata *file;
 	struct statvfs fs;
+	uint64_t end;
 	size_t done;
 	int err = statvfs(dir, &fs);
 
+	way = AT_ONCE; /* or there was no end to put them to */
+	file = begin(1, false);
+	way = AS_IT_COMES;
+	end = file->data_offset + (5ULL << 30);
 	/* A program of 32 bits cannot map it; each header takes a block. */
 	if (err || sizeof(size_t) < sizeof(uint64_t) || fs.f_bavail * fs.f_frsize < 1ULL << 30) {
 		ok(true, "more than 4 GiB # SKIP 32 bits, or no room in %s", dir);
@@ -421,7 +590,12 @@ int main(void)
 	test_tasks();
 	test_late_event();
 	test_errors();
-	test_full();
+	find_direct();
+	for (way = AT_ONCE; way < NR_WAYS; way++)
+		test_full();
+	for (way = COLLECTED; way < NR_WAYS; way++)
+		test_collected();
+	way = AS_IT_COMES;
 	test_full_compressed();
 	test_lost();
 	test_build_ids();

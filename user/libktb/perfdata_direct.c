@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: LGPL-2.1-only
+/*
+ * Records past the page cache, where the file system takes direct I/O. Through it,
+ * finding, clearing and filling pages is nearly all that an event costs its recorder.
+ * So records are collected in a buffer, and a full one is written from where it is.
+ *
+ * The page cache is left for what has to be quick: when the disk falls behind what
+ * is traced, and to hand on a buffer that does not fill up within a second, so that
+ * a recorder that is killed takes no more than that along. Also for what direct I/O
+ * does not take. A buffer, and so each page of the file, goes one way, but for the
+ * few that a failure or the file's frame shares; there the kernel sees to it that
+ * both ways show the same.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "perfdata.h"
+
+/*
+ * A write costs the file system as much as thousands of events, however long it is:
+ * a place on the disk, a journal, waiting. At 80 bytes an event, this many share it.
+ * With more, the copy would no longer be in the CPU's cache when the disk fetches it,
+ * and whoever waits for the file's lock would wait longer.
+ */
+#define BUFFER_SIZE (256 << 10)
+
+#define ALIGN 4096 /* of memory and file: enough for every disk and file system */
+
+/* What the page cache took meanwhile has to reach the disk, too, and is in the way. */
+#define PAUSE_NS 10000000000ULL
+
+struct ktb_direct {
+	int fd; /* or -1: the file system does not take it after all */
+	uint8_t *data;
+	size_t len;
+	uint64_t base; /* where in the file @data begins */
+	size_t flushed; /* of @len, in the file already */
+	uint64_t flush_time;
+	uint64_t pause_end;
+};
+
+/* Linux 6.1 and later know; on tmpfs, which is memory, there is nothing to gain. */
+#ifdef STATX_DIOALIGN
+static bool takes_direct(int fd)
+{
+	struct statx st;
+
+	if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_DIOALIGN, &st))
+		return false;
+	/* Where there is no direct I/O, the alignments are 0. */
+	return S_ISREG(st.stx_mode) && st.stx_mask & STATX_DIOALIGN && st.stx_dio_mem_align &&
+	       st.stx_dio_mem_align <= ALIGN && st.stx_dio_offset_align &&
+	       st.stx_dio_offset_align <= ALIGN;
+}
+#else
+static bool takes_direct(int fd)
+{
+	(void)fd;
+	return false;
+}
+#endif
+
+static void free_direct(struct ktb_direct *direct)
+{
+	if (direct->fd >= 0)
+		close(direct->fd);
+	free(direct->data);
+	free(direct);
+}
+
+/* Collect what is appended. @fd is for full buffers, or -1: then all is flushed. */
+void ktb_direct_begin(struct ktb_perfdata *file, int fd)
+{
+	struct ktb_direct *direct = calloc(1, sizeof(*direct));
+
+	if (!direct) {
+		close(fd);
+		return;
+	}
+	direct->fd = fd;
+	direct->data = aligned_alloc(ALIGN, BUFFER_SIZE);
+	direct->base = file->data_offset;
+	direct->flush_time = ktb_perfdata_now();
+	if (direct->data)
+		file->direct = direct;
+	else
+		free_direct(direct);
+}
+
+/* Before the first record, the place of which may be moved. Failing: without. */
+void ktb_direct_open(struct ktb_perfdata *file)
+{
+	char name[32];
+	int fd;
+
+	/* Compressed, there is little to write, and none of it can be taken back. */
+	if (file->level || !takes_direct(file->fd))
+		return;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", file->fd);
+	fd = open(name, O_WRONLY | O_DIRECT | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	file->data_offset = (file->data_offset + ALIGN - 1) / ALIGN * ALIGN;
+	ktb_direct_begin(file, fd);
+}
+
+void ktb_direct_close(struct ktb_perfdata *file)
+{
+	if (file->direct)
+		free_direct(file->direct);
+	file->direct = NULL;
+}
+
+/* A ring fills up: do without waiting for the disk for a while. */
+void ktb_direct_pause(struct ktb_direct *direct)
+{
+	direct->pause_end = ktb_perfdata_now() + PAUSE_NS;
+}
+
+/*
+ * Returns what has reached the file, or a negative errno. What has not is for the
+ * page cache, which takes what there is room for, and says why if not all: a length
+ * that ends at a limit is none for direct I/O, and a full disk fails all of a write.
+ */
+static ssize_t write_direct(struct ktb_direct *direct)
+{
+	ssize_t done = pwrite(direct->fd, direct->data, BUFFER_SIZE, (off_t)direct->base);
+
+	if (done >= 0)
+		return done;
+	/* The page cache would take it, and fail when nobody looks. */
+	if (errno == EIO)
+		return -EIO;
+	/* The file system promised too much. */
+	if (errno == EINVAL) {
+		close(direct->fd);
+		direct->fd = -1;
+	}
+	return 0;
+}
+
+/* Through the page cache, what the file does not have yet. */
+static int write_rest(struct ktb_perfdata *file)
+{
+	struct ktb_direct *direct = file->direct;
+	int err = ktb_perfdata_put(file, direct->data + direct->flushed,
+				   direct->len - direct->flushed, direct->base + direct->flushed);
+
+	if (!err)
+		direct->flushed = direct->len;
+	direct->flush_time = ktb_perfdata_now();
+	return err;
+}
+
+/* Hand on what there is, unless that was done less than @age_ns ago. */
+int ktb_direct_flush(struct ktb_perfdata *file, uint64_t age_ns)
+{
+	const struct ktb_direct *direct = file->direct;
+
+	if (direct->flushed == direct->len || ktb_perfdata_now() - direct->flush_time < age_ns)
+		return 0;
+	return write_rest(file);
+}
+
+static int write_full(struct ktb_perfdata *file)
+{
+	struct ktb_direct *direct = file->direct;
+	ssize_t done;
+	int err;
+
+	if (direct->fd >= 0 && !direct->flushed && ktb_perfdata_now() >= direct->pause_end) {
+		done = write_direct(direct);
+		if (done < 0)
+			return (int)done;
+		direct->flushed = done;
+	}
+	err = write_rest(file);
+	if (err)
+		return err;
+	direct->base += BUFFER_SIZE;
+	direct->len = 0;
+	direct->flushed = 0;
+	return 0;
+}
+
+/* Returns 0 or a negative errno, and the buffer has some of @data then. */
+int ktb_direct_append(struct ktb_perfdata *file, const void *data, size_t len)
+{
+	struct ktb_direct *direct = file->direct;
+	const uint8_t *from = data;
+	size_t part;
+	int err = 0;
+
+	for (; len && !err; len -= part, from += part) {
+		part = BUFFER_SIZE - direct->len;
+		if (part > len)
+			part = len;
+		memcpy(direct->data + direct->len, from, part);
+		direct->len += part;
+		if (direct->len == BUFFER_SIZE)
+			err = write_full(file);
+	}
+	return err;
+}
+
+/*
+ * Read records back, whether they have reached the file or not. Returns bytes, less
+ * than @len where there are no more, or -1.
+ */
+ssize_t ktb_direct_read(const struct ktb_perfdata *file, uint8_t *data, size_t len, uint64_t pos)
+{
+	const struct ktb_direct *direct = file->direct;
+	size_t in_file = len, at, left;
+	ssize_t n;
+
+	if (direct && pos + len > direct->base)
+		in_file = pos < direct->base ? direct->base - pos : 0;
+	n = pread(file->fd, data, in_file, (off_t)pos);
+	if (n < 0 || (size_t)n < in_file || in_file == len)
+		return n;
+	at = pos + in_file - direct->base;
+	left = at < direct->len ? direct->len - at : 0;
+	if (left > len - in_file)
+		left = len - in_file;
+	memcpy(data + in_file, direct->data + at, left);
+	return (ssize_t)(in_file + left);
+}
