@@ -42,15 +42,15 @@ many='dd if=/dev/zero of=/dev/null bs=1 count=10000'
 dirtied() { awk '$1 == "nr_dirtied" { print $2 }' /proc/vmstat; }
 cached() { echo $((($(dirtied) - before) * 4096 * 100 / $(counter bytes))); }
 
-# 4,000 system calls and a few, 128 bytes each: two buffers at a time. Before the next
-# ones it waits until no more than one buffer is not in the file, so that the recorder
-# is never behind, however slow the machine is.
+# 5,000 system calls and a few, 128 bytes each: more than a buffer at a time. Before the
+# next ones it waits until no more than one buffer is not in the file, so that the
+# recorder is never behind, however slow the machine is.
 cat >"$dir/steady" <<'END'
 made=0
 for i in 1 2 3 4 5; do
-	taskset 1 dd if=/dev/zero of=/dev/null bs=1 count=2000 2>/dev/null
-	made=$((made + 4000 * 128))
-	until [ "$(stat -c %s "$file")" -gt $((made - 262144)) ]; do usleep 10000; done
+	taskset 1 dd if=/dev/zero of=/dev/null bs=1 count=2500 2>/dev/null
+	made=$((made + 5000 * 128))
+	until [ "$(stat -c %s "$file")" -gt $((made - 524288)) ]; do usleep 10000; done
 done
 END
 
