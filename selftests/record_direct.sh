@@ -61,7 +61,8 @@ for mode in --threads --no-threads; do
 	record $mode -m 8M -e raw_syscalls:sys_enter -- sh "$dir/steady"
 	check "record, $mode" done_ ledger_is_exact '[ "$(counter samples)" -gt 20000 ]' \
 		'[ "$(counter missing)" -eq 0 ]' '[ "$(counter lost)" -eq 0 ]' reads_all nothing_left
-	check "it goes past the page cache, $mode" '[ "$(cached)" -lt 50 ]'
+	# Where a write takes long, it may be one buffer only, of six.
+	check "it goes past the page cache, $mode" '[ "$(cached)" -lt 90 ]'
 done
 script
 check_perf "perf reads it" done_ quiet as_many_as_written

@@ -30,6 +30,7 @@
 
 #define ALIGN 4096 /* of memory and file: enough for every disk and file system */
 
+#define SLOW_NS 20000000 /* of a write: rings fill while their readers wait for it */
 /* What the page cache took meanwhile has to reach the disk, too, and is in the way. */
 #define PAUSE_NS 10000000000ULL
 
@@ -115,7 +116,7 @@ void ktb_direct_close(struct ktb_perfdata *file)
 	file->direct = NULL;
 }
 
-/* A ring fills up: do without waiting for the disk for a while. */
+/* A ring fills up, or may: do without waiting for the disk for a while. */
 void ktb_direct_pause(struct ktb_direct *direct)
 {
 	direct->pause_end = ktb_perfdata_now() + PAUSE_NS;
@@ -128,8 +129,11 @@ void ktb_direct_pause(struct ktb_direct *direct)
  */
 static ssize_t write_direct(struct ktb_direct *direct)
 {
+	const uint64_t begin = ktb_perfdata_now();
 	ssize_t done = pwrite(direct->fd, direct->data, BUFFER_SIZE, (off_t)direct->base);
 
+	if (ktb_perfdata_now() - begin >= SLOW_NS)
+		ktb_direct_pause(direct);
 	if (done >= 0)
 		return done;
 	/* The page cache would take it, and fail when nobody looks. */
