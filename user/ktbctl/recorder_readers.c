@@ -127,7 +127,8 @@ bool recorder_may_rest(const struct recorder *recorder, int64_t came)
 }
 
 /*
- * All that is unread, into the file, whatever the number of records. Returns bytes, or a negative errno, of which the file has the text.
+ * All that is unread, into the file, whatever the number of records. Returns bytes,
+ * or a negative errno, of which the file has the text.
  */
 int64_t recorder_write_rings(struct recorder_reader *reader)
 {
