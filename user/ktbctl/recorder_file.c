@@ -147,9 +147,10 @@ int recorder_switch_file(struct recorder *recorder)
 		return err;
 	err = recorder_open_file(recorder);
 	err |= empty_rings(recorder, old);
-	ktb_perfdata_get_stats(old, &sum);
 	if (ktb_perfdata_finish(old))
 		err = fail("%s", ktb_perfdata_error(old));
+	/* The end may have cost some records. */
+	ktb_perfdata_get_stats(old, &sum);
 	if (err) {
 		ktb_perfdata_free(recorder->file);
 		recorder->file = old;

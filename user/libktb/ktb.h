@@ -1572,13 +1572,22 @@ int64_t ktb_perfdata_write_ring(struct ktb_perfdata *file, struct ktb_ring *ring
  * @file: an open file
  *
  * Writes the side-band that came up, and now and then a mark up to which readers
- * can sort. Each ring must have been written since the call before. Who calls it
- * once a second at least loses no more than what came in the last one when killed.
+ * can sort. Each ring must have been written since the call before. What was taken
+ * more than a second ago is in the file afterwards, also if the process is killed.
  *
  * Return: 0, or
  * * a negative errno of writing, also of an earlier call
  */
 int ktb_perfdata_end_round(struct ktb_perfdata *file);
+
+/**
+ * ktb_perfdata_pending() - is there something that was taken and is not in the file?
+ * @file: an open file
+ *
+ * Return: whether ktb_perfdata_end_round() is to be called once more within a second
+ * or two, also if nothing comes.
+ */
+bool ktb_perfdata_pending(struct ktb_perfdata *file);
 
 /**
  * ktb_perfdata_flush() - what was taken is to be in the file

@@ -123,28 +123,43 @@ void ktb_direct_pause(struct ktb_direct *direct)
 }
 
 /*
- * Returns what has reached the file, or a negative errno. What has not is for the
- * page cache, which takes what there is room for, and says why if not all: a length
- * that ends at a limit is none for direct I/O, and a full disk fails all of a write.
+ * Whether the page cache may be asked for the rest. It takes what there is room for,
+ * and says why if not all: a length that ends at a limit is none for direct I/O, and a
+ * full disk fails all of a write. Of a disk's faults, which have many numbers, it would
+ * say nothing, and fail when nobody looks.
  */
+static bool is_for_cache(int err)
+{
+	switch (err) {
+	case EAGAIN:
+	case EDQUOT:
+	case EFBIG:
+	case EINTR:
+	case EINVAL:
+	case ENOMEM:
+	case ENOSPC:
+		return true;
+	}
+	return false;
+}
+
+/* Returns what has reached the file, or a negative errno if that was all. */
 static ssize_t write_direct(struct ktb_direct *direct)
 {
 	const uint64_t begin = ktb_perfdata_now();
 	ssize_t done = pwrite(direct->fd, direct->data, BUFFER_SIZE, (off_t)direct->base);
+	int err = done < 0 ? errno : 0;
 
 	if (ktb_perfdata_now() - begin >= SLOW_NS)
 		ktb_direct_pause(direct);
-	if (done >= 0)
-		return done;
-	/* The page cache would take it, and fail when nobody looks. */
-	if (errno == EIO)
-		return -EIO;
+	if (err && !is_for_cache(err))
+		return -err;
 	/* The file system promised too much. */
-	if (errno == EINVAL) {
+	if (err == EINVAL) {
 		close(direct->fd);
 		direct->fd = -1;
 	}
-	return 0;
+	return err ? 0 : done;
 }
 
 /* Through the page cache, what the file does not have yet. */
@@ -171,13 +186,18 @@ static void move_on(struct ktb_direct *direct)
 	memmove(direct->data, direct->data + whole, direct->len);
 }
 
+bool ktb_direct_pending(const struct ktb_direct *direct)
+{
+	return direct->flushed < direct->len;
+}
+
 /* Hand on what there is, unless that was done less than @age_ns ago. */
 int ktb_direct_flush(struct ktb_perfdata *file, uint64_t age_ns)
 {
 	struct ktb_direct *direct = file->direct;
 	int err;
 
-	if (direct->flushed == direct->len || ktb_perfdata_now() - direct->flush_time < age_ns)
+	if (!ktb_direct_pending(direct) || ktb_perfdata_now() - direct->flush_time < age_ns)
 		return 0;
 	err = write_rest(file);
 	if (!err)
