@@ -402,8 +402,10 @@ static void test_collected(void)
 	offset = file->data_offset;
 	ok(write_samples(file, MANY), "many records, %s", way_names[way]);
 	ok(file_size() == offset + 2 * BUFFER_SIZE, "two buffers full of them are in the file");
-	/* A write that takes long is the last for a while, but the first is made; in its
-	 * first page room was made for the table. */
+	/*
+	 * A write that takes long is the last for a while, but the first is made; in its
+	 * first page room was made for the table.
+	 */
 	if (way == DIRECT)
 		ok(!cached_pages(offset + 4096, BUFFER_SIZE - 4096), "not in the page cache");
 	else
