@@ -13,12 +13,13 @@ struct setting {
 	const char *text;
 };
 
-static int apply(const struct setting *settings, size_t nr)
+/* Up to one without a file. */
+static int apply(const struct setting *setting)
 {
 	int error = 0;
 
-	for (size_t i = 0; i < nr && !error; i++)
-		error = ktb_write_file(settings[i].file, settings[i].text);
+	for (; setting->file && !error; setting++)
+		error = ktb_write_file(setting->file, setting->text);
 	return error;
 }
 
@@ -50,6 +51,7 @@ static int spare_kmemleak(void)
 	const struct setting spare[] = {
 		{ KTB_FAILSLAB "reject-start", from }, { KTB_FAILSLAB "reject-end", to },
 		{ KTB_FAILPAGE "reject-start", from }, { KTB_FAILPAGE "reject-end", to },
+		{ NULL }
 	};
 	int error = find_function("kmemleak_scan_area", begin, end);
 
@@ -58,7 +60,7 @@ static int spare_kmemleak(void)
 		return error;
 	snprintf(from, sizeof(from), "0x%s", begin);
 	snprintf(to, sizeof(to), "0x%s", end);
-	return apply(spare, sizeof(spare) / sizeof(spare[0]));
+	return apply(spare);
 }
 
 int ktb_faults_init(void)
@@ -70,8 +72,9 @@ int ktb_faults_init(void)
 		{ KTB_FAILPAGE "ignore-gfp-highmem", "N" },
 		{ KTB_FAILPAGE "min-order", "0" },
 		{ KTB_FAILPAGE "verbose", "0" },
+		{ NULL }
 	};
-	int error = apply(settings, sizeof(settings) / sizeof(settings[0]));
+	int error = apply(settings);
 
 	return error ? error : spare_kmemleak();
 }

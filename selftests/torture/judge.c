@@ -153,7 +153,8 @@ static void judge_charges(struct ktb_nl *nl)
 	char limit[24], before[24];
 
 	snprintf(limit, sizeof(limit), "%d", 4096 * CPUS);
-	if (read_file(RING_LIMIT, before, sizeof(before)) < 0 || ktb_write_file(RING_LIMIT, limit)) {
+	if (read_file(RING_LIMIT, before, sizeof(before)) < 0 ||
+	    ktb_write_file(RING_LIMIT, limit)) {
 		complain(NULL, "no parameter ring_limit");
 		return;
 	}
