@@ -21,7 +21,7 @@
 
 #define NSEC_PER_SEC 1000000000ULL
 #define PROGRESS_MS 1000
-#define IDLE_MS 1000
+#define IDLE_MS 1000 /* what is in no file yet, nor worth a wake-up, is to get there */
 #define REST_MS 20
 #define ROUND_MS 200 /* of threads */
 
@@ -290,20 +290,12 @@ static bool is_over(const struct recorder *recorder)
 	return recorder->stopped || recorder->removed || recorder->full || recorder->workload.ended;
 }
 
-/* What is not in the file yet is to get there, also if nothing comes any more. */
-static int idle_ms(struct recorder *recorder)
-{
-	if (recorder->progress)
-		return PROGRESS_MS;
-	return ktb_perfdata_pending(recorder->file) ? IDLE_MS : -1;
-}
-
 static void rest(struct recorder *recorder, int64_t came)
 {
 	if (!is_over(recorder) && recorder_may_rest(recorder, came))
 		wait_for(recorder, false, REST_MS);
 	if (!is_over(recorder))
-		wait_for(recorder, true, idle_ms(recorder));
+		wait_for(recorder, true, IDLE_MS);
 }
 
 static int loop(struct recorder *recorder)

@@ -1581,15 +1581,6 @@ int64_t ktb_perfdata_write_ring(struct ktb_perfdata *file, struct ktb_ring *ring
 int ktb_perfdata_end_round(struct ktb_perfdata *file);
 
 /**
- * ktb_perfdata_pending() - is there something that was taken and is not in the file?
- * @file: an open file
- *
- * Return: whether ktb_perfdata_end_round() is to be called once more within a second
- * or two, also if nothing comes.
- */
-bool ktb_perfdata_pending(struct ktb_perfdata *file);
-
-/**
  * ktb_perfdata_flush() - what was taken is to be in the file
  * @file: an open file
  *

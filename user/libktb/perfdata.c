@@ -342,16 +342,6 @@ int ktb_perfdata_end_round(struct ktb_perfdata *file)
 	return err;
 }
 
-bool ktb_perfdata_pending(struct ktb_perfdata *file)
-{
-	bool pending;
-
-	pthread_mutex_lock(&file->lock);
-	pending = !file->err && file->direct && ktb_direct_pending(file->direct);
-	pthread_mutex_unlock(&file->lock);
-	return pending;
-}
-
 int ktb_perfdata_flush(struct ktb_perfdata *file)
 {
 	int err;

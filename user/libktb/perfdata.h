@@ -164,7 +164,6 @@ void ktb_direct_begin(struct ktb_perfdata *file, int fd);
 void ktb_direct_close(struct ktb_perfdata *file);
 void ktb_direct_pause(struct ktb_direct *direct);
 int ktb_direct_append(struct ktb_perfdata *file, const void *data, size_t len);
-bool ktb_direct_pending(const struct ktb_direct *direct);
 int ktb_direct_flush(struct ktb_perfdata *file, uint64_t age_ns);
 ssize_t ktb_direct_read(const struct ktb_perfdata *file, uint8_t *data, size_t len, uint64_t pos);
 

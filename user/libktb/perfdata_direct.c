@@ -186,18 +186,13 @@ static void move_on(struct ktb_direct *direct)
 	memmove(direct->data, direct->data + whole, direct->len);
 }
 
-bool ktb_direct_pending(const struct ktb_direct *direct)
-{
-	return direct->flushed < direct->len;
-}
-
 /* Hand on what there is, unless that was done less than @age_ns ago. */
 int ktb_direct_flush(struct ktb_perfdata *file, uint64_t age_ns)
 {
 	struct ktb_direct *direct = file->direct;
 	int err;
 
-	if (!ktb_direct_pending(direct) || ktb_perfdata_now() - direct->flush_time < age_ns)
+	if (direct->flushed == direct->len || ktb_perfdata_now() - direct->flush_time < age_ns)
 		return 0;
 	err = write_rest(file);
 	if (!err)
