@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ktbctl attach: attach events to a session, all or nothing. */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "signals.h"
 #include "tracing.h"
 
 #define DEFAULT_SIZE 1048576
@@ -148,10 +148,7 @@ static int attach_all(struct attach *attach)
 	int err;
 
 	sigemptyset(&block);
-	sigaddset(&block, SIGINT);
-	sigaddset(&block, SIGTERM);
-	sigaddset(&block, SIGHUP);
-	sigprocmask(SIG_BLOCK, &block, &before);
+	hold_signals(&block, &before);
 	err = get_session(attach);
 	if (!err) {
 		err = choice_attach(&attach->choice, attach->conn, &attach->session,

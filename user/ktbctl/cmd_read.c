@@ -52,7 +52,7 @@ static int open_reader(struct follow *follow, const struct options *options)
 	if (err)
 		return err;
 	ktb_session_info_clear(&session);
-	err = refuse_overwrite(&session);
+	err = refuse_unreadable(&session);
 	if (err)
 		return err;
 	if (!options->self)

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "limits.h"
 #include "recorder.h"
 #include "tracing.h"
 
@@ -137,7 +138,7 @@ static int get_session(struct recorder *recorder, const struct options *options)
 	if (err)
 		return err;
 	ktb_session_info_clear(&recorder->session);
-	return refuse_overwrite(&recorder->session);
+	return refuse_unreadable(&recorder->session);
 }
 
 static int open_readers(struct recorder *recorder)
@@ -174,6 +175,7 @@ static int prepare(struct recorder *recorder, const struct options *options)
 		err = workload_prepare(&recorder->workload, options->command);
 	if (err)
 		return err;
+	raise_file_limit();
 	recorder->conn = connect_module();
 	return recorder->conn ? EXIT_DONE : EXIT_FAILED;
 }

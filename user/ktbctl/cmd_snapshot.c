@@ -2,10 +2,10 @@
 /* ktbctl snapshot: the newest records of an overwrite session into a perf.data. */
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "signals.h"
 #include "snapshot.h"
 
 static const char help_snapshot[] =
@@ -54,15 +54,12 @@ static int open_session(struct snapshot *snapshot, const char *name)
 }
 
 /* A signal is to leave no half of a file. */
-static void hold_signals(void)
+static void catch_signals(void)
 {
 	sigset_t block;
 
 	sigemptyset(&block);
-	sigaddset(&block, SIGINT);
-	sigaddset(&block, SIGTERM);
-	sigaddset(&block, SIGHUP);
-	sigprocmask(SIG_BLOCK, &block, NULL);
+	hold_signals(&block, NULL);
 	/* A file too large is an error like a full disk. */
 	signal(SIGXFSZ, SIG_IGN);
 }
@@ -73,7 +70,7 @@ static int run_connected(struct snapshot *snapshot, const char *name)
 
 	if (err)
 		return err;
-	hold_signals();
+	catch_signals();
 	err = snapshot_take(snapshot);
 	if (!err && !snapshot->nr_events)
 		err = fail("session '%s' has no events", name);

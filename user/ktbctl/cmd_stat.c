@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "limits.h"
+#include "signals.h"
 #include "stat_counter.h"
 #include "stat_latency.h"
 #include "stat_print.h"
@@ -309,16 +310,8 @@ static int tell_new(struct stat *stat)
 
 static int catch_signals(struct stat *stat)
 {
-	sigset_t block;
-
-	sigemptyset(&block);
-	sigaddset(&block, SIGINT);
-	sigaddset(&block, SIGTERM);
-	sigaddset(&block, SIGHUP);
-	sigaddset(&block, SIGCHLD);
-	sigprocmask(SIG_BLOCK, &block, NULL);
-	stat->signals = signalfd(-1, &block, SFD_CLOEXEC | SFD_NONBLOCK);
-	return stat->signals < 0 ? fail("cannot wait for signals: %s", strerror(errno)) : 0;
+	stat->signals = open_signals(0);
+	return stat->signals < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 static void take_signals(struct stat *stat)
@@ -386,6 +379,7 @@ static int run_stat_on(struct stat *stat)
 		err = workload_prepare(&stat->workload, stat->command);
 	if (err)
 		return err;
+	raise_file_limit();
 	stat->conn = connect_module();
 	err = stat->conn ? open_all(stat) : EXIT_FAILED;
 	if (!err)

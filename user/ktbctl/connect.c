@@ -72,9 +72,11 @@ int fail_busy(struct ktb_conn *conn, const char *name)
 	return EXIT_FAILED;
 }
 
-/* What is read along has to be there still. Returns an exit status. */
-int refuse_overwrite(const struct ktb_session_info *session)
+/* What is read along has to be there, and still be there. Returns an exit status. */
+int refuse_unreadable(const struct ktb_session_info *session)
 {
+	if (session->flags & KTB_SESSION_COUNT_ONLY)
+		return fail("session '%s' only counts: it has no records", session->name);
 	if (!(session->flags & KTB_SESSION_OVERWRITE))
 		return EXIT_DONE;
 	return fail("session '%s' overwrites its oldest records: use 'ktbctl snapshot -s %s'",

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 
 #include "priority.h"
 #include "recorder.h"
+#include "signals.h"
 
 #define NSEC_PER_SEC 1000000000ULL
 #define PROGRESS_MS 1000
@@ -38,22 +38,10 @@ static uint64_t now_ns(void)
 /* From here on signals come out of a descriptor, and none ends us in the middle. */
 static int catch_signals(struct recorder *recorder)
 {
-	sigset_t block;
-
-	sigemptyset(&block);
-	sigaddset(&block, SIGINT);
-	sigaddset(&block, SIGTERM);
-	sigaddset(&block, SIGHUP);
-	sigaddset(&block, SIGCHLD);
-	if (recorder->switch_output.on_signal)
-		sigaddset(&block, SIGUSR2);
-	sigprocmask(SIG_BLOCK, &block, NULL);
 	/* A file too large is an error like a full disk. */
 	signal(SIGXFSZ, SIG_IGN);
-	recorder->signals = signalfd(-1, &block, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (recorder->signals < 0)
-		return fail("cannot wait for signals: %s", strerror(errno));
-	return EXIT_DONE;
+	recorder->signals = open_signals(recorder->switch_output.on_signal ? SIGUSR2 : 0);
+	return recorder->signals < 0 ? EXIT_FAILED : EXIT_DONE;
 }
 
 static int make_timer(struct recorder *recorder)
@@ -108,6 +96,7 @@ void recorder_exit(struct recorder *recorder)
 		free(recorder->files[i]);
 	free(recorder->files);
 	free(recorder->events);
+	free(recorder->stated);
 	if (recorder->signals >= 0)
 		close(recorder->signals);
 	if (recorder->timer >= 0)
@@ -185,8 +174,12 @@ static void on_notice(const struct ktb_notice *notice, void *arg)
 {
 	struct recorder *recorder = arg;
 
-	if (!notice->cmd || notice->cmd == KTB_CMD_CPU_ONLINE_NTF)
+	if (!notice->cmd || notice->cmd == KTB_CMD_CPU_ONLINE_NTF) {
 		recorder->more_rings = true;
+		/* Without its tasks' names, rather than no more at all. */
+		if (ktb_perfdata_add_cpu(recorder->file, notice->cpu))
+			note("%s", ktb_perfdata_error(recorder->file));
+	}
 	if (!notice->cmd ||
 	    (notice->cmd == KTB_CMD_EVENT_ATTACH_NTF && notice->session == recorder->session.id))
 		recorder->more_events = true;
@@ -214,7 +207,8 @@ static bool has_size(const struct recorder *recorder, uint64_t bytes)
 
 static bool is_to_switch(const struct recorder *recorder, uint64_t bytes)
 {
-	return recorder->switch_output.size && bytes >= recorder->switch_output.size;
+	return recorder->switch_output.size &&
+	       bytes - recorder->first_bytes >= recorder->switch_output.size;
 }
 
 /* Whether there is something to be done about the file's size. */
@@ -230,7 +224,6 @@ bool recorder_is_large(const struct recorder *recorder)
 static int look_at_size(struct recorder *recorder)
 {
 	struct ktb_perfdata_stats stats;
-	int err = EXIT_DONE;
 
 	ktb_perfdata_get_stats(recorder->file, &stats);
 	if (has_size(recorder, stats.bytes))
@@ -241,11 +234,7 @@ static int look_at_size(struct recorder *recorder)
 		return EXIT_DONE;
 	recorder->switch_now = false;
 	recorder_clear_progress(recorder);
-	/* Not while a thread writes into it. */
-	pthread_rwlock_wrlock(&recorder->file_lock);
-	err = recorder_switch_file(recorder);
-	pthread_rwlock_unlock(&recorder->file_lock);
-	return err;
+	return recorder_switch_file(recorder);
 }
 
 static void take_timer(struct recorder *recorder)
@@ -340,7 +329,7 @@ static int last_round(struct recorder *recorder)
 {
 	if (recorder->own)
 		ktb_session_set_enabled(recorder->conn, recorder->session.id, false);
-	if (recorder->failed)
+	if (recorder->failed || (recorder->more_rings && recorder_open_readers(recorder)))
 		return EXIT_FAILED;
 	return do_round(recorder) < 0 ? EXIT_FAILED : EXIT_DONE;
 }
@@ -371,7 +360,8 @@ int recorder_run(struct recorder *recorder)
 		err = fail_file(recorder);
 	err |= last_round(recorder);
 	recorder_clear_progress(recorder);
-	status = workload_end(&recorder->workload);
+	/* First the file: whoever does not want to end keeps only us. */
 	err |= recorder_finish(recorder);
+	status = workload_end(&recorder->workload);
 	return err ? err : status;
 }

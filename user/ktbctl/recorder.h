@@ -48,15 +48,20 @@ struct recorder {
 	unsigned int nr_readers;
 	struct ktb_notify *notify; /* or NULL */
 	struct ktb_event_info *events; /* every one seen, the last ledger in it */
+	uint64_t *stated; /* of each event's lost hits, in files before */
 	unsigned int nr_events;
 	uint64_t lost_before;
 
 	struct ktb_perfdata *file;
+	uint64_t first_bytes; /* of it, before anything was recorded */
 	char **files; /* finished, if there is more than one */
 	unsigned int nr_files;
 	struct ktb_perfdata_stats before; /* of finished files */
 
-	/* threads: @file_lock is held for reading by who writes into @file */
+	/*
+	 * Threads: @file_lock is held for reading by who writes into @file, and for
+	 * writing by who changes it, or @first_bytes, @before or @closed.
+	 */
 	pthread_rwlock_t file_lock;
 	pthread_mutex_t lock; /* of the readers' rounds */
 	pthread_cond_t done;
@@ -68,7 +73,9 @@ struct recorder {
 	bool full; /* the file is as large as it may be */
 	bool more_rings; /* there may be */
 	bool more_events;
+	bool gone; /* an event we knew, and its ledger with it */
 	bool switch_now;
+	bool undated; /* the file could not be renamed, the reason told */
 	bool closed; /* the file, and there is no other */
 	bool failed; /* to write the file, the reason told */
 	int signals; /* descriptor */
@@ -109,6 +116,7 @@ void recorder_get_stats(struct recorder *recorder, struct ktb_perfdata_stats *st
 
 /* recorder_end.c */
 int recorder_list_events(struct recorder *recorder);
+int recorder_state_losses(struct recorder *recorder, struct ktb_perfdata *file);
 int recorder_finish(struct recorder *recorder);
 
 #endif /* KTBCTL_RECORDER_H */

@@ -32,12 +32,18 @@ static struct ktb_ledger ledger_of(const struct recorder *recorder,
 static bool take_event(struct recorder *recorder, const struct ktb_event_info *event)
 {
 	struct ktb_event_info *known = find(recorder, event->id), *all;
+	uint64_t *stated;
 
 	if (!known) {
+		stated = reallocarray(recorder->stated, recorder->nr_events + 1, sizeof(*stated));
+		if (!stated)
+			return false;
+		recorder->stated = stated;
 		all = reallocarray(recorder->events, recorder->nr_events + 1, sizeof(*all));
 		if (!all)
 			return false;
 		recorder->events = all;
+		stated[recorder->nr_events] = 0;
 		known = &all[recorder->nr_events++];
 	}
 	ktb_event_info_copy(known, event);
@@ -61,6 +67,7 @@ int recorder_list_events(struct recorder *recorder)
 		return fail("%s", ktb_conn_error(recorder->conn));
 	for (int i = 0; i < nr && taken; i++)
 		taken = take_event(recorder, &list[i]);
+	recorder->gone = (unsigned int)nr < recorder->nr_events;
 	ktb_event_list_free(list, nr);
 	if (taken && recorder->file && recorder->nr_events != before)
 		taken = !ktb_perfdata_set_events(recorder->file, recorder->events,
@@ -92,6 +99,7 @@ static uint64_t unread_samples(struct recorder *recorder)
 
 /* What is told in the end. */
 struct outcome {
+	bool known; /* all but @file is */
 	struct ktb_perfdata_stats file;
 	uint64_t samples; /* in the file */
 	uint64_t missing; /* written to a ring, not to the file */
@@ -100,8 +108,8 @@ struct outcome {
 
 /*
  * Of an own session the ledger knows how many samples there were, without anybody
- * having to count them; those that did not reach a file that failed are either
- * still in a ring, or were cut off.
+ * having to count them, unless somebody took the ledger away; those that did not
+ * reach a file that failed are either still in a ring, or were cut off.
  */
 static void sum_up(struct recorder *recorder, struct outcome *outcome)
 {
@@ -109,10 +117,11 @@ static void sum_up(struct recorder *recorder, struct outcome *outcome)
 
 	memset(outcome, 0, sizeof(*outcome));
 	recorder_get_stats(recorder, &outcome->file);
+	outcome->known = !recorder->own || !(recorder->removed || recorder->gone);
 	outcome->missing = outcome->file.dropped;
 	outcome->samples = outcome->file.samples;
 	outcome->lost = recorder_lost(recorder) - recorder->lost_before;
-	if (!recorder->own)
+	if (!recorder->own || !outcome->known)
 		return;
 	outcome->lost = 0;
 	for (unsigned int i = 0; i < recorder->nr_events; i++) {
@@ -143,17 +152,28 @@ static void tell(const struct recorder *recorder, const struct outcome *outcome)
 {
 	if (recorder->removed)
 		note("session '%s' was removed", recorder->session.name);
-	for (unsigned int i = 0; i < recorder->nr_events && recorder->own; i++)
+	if (!outcome->known)
+		note("events were detached, their ledgers with them: there is no count of samples");
+	for (unsigned int i = 0; i < recorder->nr_events && recorder->own && outcome->known; i++)
 		tell_event(&recorder->events[i]);
-	if (outcome->missing && recorder->own)
+	if (outcome->missing && recorder->own && outcome->known)
 		note("%" PRIu64 " samples did not reach the file", outcome->missing);
 	if (recorder->full)
 		note("stopped: the file has reached --max-size");
 	for (unsigned int i = 0; i < recorder->nr_files; i++)
 		note("  %s", recorder->files[i]);
-	note("%s: %" PRIu64 " samples, %" PRIu64 " bytes of records, %" PRIu64 " lost%s",
-	     recorder->path, outcome->samples, outcome->file.bytes, outcome->lost,
-	     recorder->own || !outcome->lost ? "" : " meanwhile");
+	if (!outcome->known)
+		note("%s: %" PRIu64 " bytes of records", recorder->path, outcome->file.bytes);
+	else
+		note("%s: %" PRIu64 " samples, %" PRIu64 " bytes of records, %" PRIu64 " lost%s",
+		     recorder->path, outcome->samples, outcome->file.bytes, outcome->lost,
+		     recorder->own || !outcome->lost ? "" : " meanwhile");
+}
+
+/* null, where it is not known. */
+static struct json_object *json_count(const struct outcome *outcome, uint64_t count)
+{
+	return outcome->known ? json_object_new_uint64(count) : NULL;
 }
 
 static void tell_json(const struct recorder *recorder, const struct outcome *outcome)
@@ -164,7 +184,9 @@ static void tell_json(const struct recorder *recorder, const struct outcome *out
 
 	for (unsigned int i = 0; i < recorder->nr_events; i++) {
 		event = json_event(&recorder->events[i]);
-		json_object_object_add(event, "ledger", json_ledger(&recorder->events[i].ledger));
+		json_object_object_add(
+			event, "ledger",
+			outcome->known ? json_ledger(&recorder->events[i].ledger) : NULL);
 		json_object_array_add(events, event);
 	}
 	json_object_object_add(object, "type", json_object_new_string("end"));
@@ -176,10 +198,10 @@ static void tell_json(const struct recorder *recorder, const struct outcome *out
 							       strlen(recorder->files[i])));
 		json_object_object_add(object, "files", files);
 	}
-	json_object_object_add(object, "samples", json_object_new_uint64(outcome->samples));
+	json_object_object_add(object, "samples", json_count(outcome, outcome->samples));
 	json_object_object_add(object, "bytes", json_object_new_uint64(outcome->file.bytes));
-	json_object_object_add(object, "missing", json_object_new_uint64(outcome->missing));
-	json_object_object_add(object, "lost", json_object_new_uint64(outcome->lost));
+	json_object_object_add(object, "missing", json_count(outcome, outcome->missing));
+	json_object_object_add(object, "lost", json_count(outcome, outcome->lost));
 	json_object_object_add(object, "removed", json_object_new_boolean(recorder->removed));
 	json_object_object_add(object, "events", events);
 	fprintf(stderr, "%s\n", json_object_to_json_string_ext(object, flags));
@@ -187,19 +209,32 @@ static void tell_json(const struct recorder *recorder, const struct outcome *out
 }
 
 /*
- * What an own session lost, event by event: the last of it is in no record. Of
- * another's session the ledgers began before. Behind that comes nothing: whether all
- * of it reaches the file is seen now.
+ * What an own session lost since the file before, event by event: the last of it is in
+ * no record. Of another's session the ledgers began before. Returns 0 or a negative
+ * errno, of which the file has the text.
  */
+int recorder_state_losses(struct recorder *recorder, struct ktb_perfdata *file)
+{
+	uint64_t lost;
+	int err = 0;
+
+	for (unsigned int i = 0; i < recorder->nr_events && recorder->own && !err; i++) {
+		lost = lost_of(&recorder->events[i].ledger);
+		err = ktb_perfdata_write_lost(file, recorder->events[i].id,
+					      lost - recorder->stated[i]);
+		recorder->stated[i] = lost;
+	}
+	return err;
+}
+
+/* Behind that comes nothing: whether all of it reaches the file is seen now. */
 static int write_last(struct recorder *recorder)
 {
-	int err = 0;
+	int err;
 
 	if (recorder->closed)
 		return EXIT_DONE;
-	for (unsigned int i = 0; i < recorder->nr_events && recorder->own && !err; i++)
-		err = ktb_perfdata_write_lost(recorder->file, recorder->events[i].id,
-					      lost_of(&recorder->events[i].ledger));
+	err = recorder_state_losses(recorder, recorder->file);
 	if (!err)
 		err = ktb_perfdata_flush(recorder->file);
 	if (!err || recorder->failed)
@@ -220,7 +255,8 @@ int recorder_finish(struct recorder *recorder)
 	if (recorder_close_file(recorder))
 		err = EXIT_FAILED;
 	else if (recorder->failed)
-		note("what is in '%s' can be read", recorder->path);
+		note("what is in '%s' can be read",
+		     recorder->nr_files ? recorder->files[recorder->nr_files - 1] : recorder->path);
 	sum_up(recorder, &outcome);
 	if (recorder->json)
 		tell_json(recorder, &outcome);

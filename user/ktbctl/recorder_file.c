@@ -9,8 +9,8 @@
 
 #include "recorder.h"
 
-/* Returns an exit status, the reason told. */
-int recorder_open_file(struct recorder *recorder)
+/* A new one, or NULL, the reason told. */
+static struct ktb_perfdata *open_file(struct recorder *recorder)
 {
 	const struct ktb_perfdata_options what = {
 		.sample_type = ktb_reader_sample_type(recorder->readers[0]->reader),
@@ -22,15 +22,40 @@ int recorder_open_file(struct recorder *recorder)
 		.sideband = true,
 		.compress = recorder->level,
 	};
+	struct ktb_perfdata *file = ktb_perfdata_new();
+
+	if (!file) {
+		fail("out of memory");
+		return NULL;
+	}
+	if (ktb_perfdata_open(file, recorder->path, &what) || ktb_perfdata_synthesize(file)) {
+		fail("%s", ktb_perfdata_error(file));
+		ktb_perfdata_free(file);
+		return NULL;
+	}
+	return file;
+}
+
+static void use_file(struct recorder *recorder, struct ktb_perfdata *file)
+{
+	struct ktb_perfdata_stats stats;
+
+	ktb_perfdata_get_stats(file, &stats);
+	recorder->first_bytes = stats.bytes;
+	recorder->file = file;
+}
+
+/* Returns an exit status, the reason told. */
+int recorder_open_file(struct recorder *recorder)
+{
+	struct ktb_perfdata *file;
 
 	if (!recorder->nr_events)
 		return fail("session '%s' has no events", recorder->session.name);
-	recorder->file = ktb_perfdata_new();
-	if (!recorder->file)
-		return fail("out of memory");
-	if (ktb_perfdata_open(recorder->file, recorder->path, &what) ||
-	    ktb_perfdata_synthesize(recorder->file))
-		return fail("%s", ktb_perfdata_error(recorder->file));
+	file = open_file(recorder);
+	if (!file)
+		return EXIT_FAILED;
+	use_file(recorder, file);
 	return EXIT_DONE;
 }
 
@@ -87,6 +112,7 @@ static int rename_file(struct recorder *recorder)
 		return fail("out of memory");
 	}
 	if (rename(recorder->path, name)) {
+		recorder->undated = true;
 		fail("cannot rename '%s' to '%s': %s", recorder->path, name, strerror(errno));
 		free(name);
 		return EXIT_FAILED;
@@ -113,7 +139,7 @@ int recorder_close_file(struct recorder *recorder)
 		return EXIT_FAILED;
 	err = ktb_perfdata_finish(recorder->file) ? fail("%s", ktb_perfdata_error(recorder->file)) :
 						    EXIT_DONE;
-	if (!err && recorder_has_files(recorder))
+	if (!err && recorder_has_files(recorder) && !recorder->undated)
 		err = rename_file(recorder);
 	return err;
 }
@@ -126,41 +152,70 @@ static int empty_rings(struct recorder *recorder, struct ktb_perfdata *file)
 
 	for (unsigned int i = 0; len >= 0 && (ring = recorder_ring(recorder, i)); i++)
 		len = ktb_perfdata_write_ring(file, ring);
-	if (len >= 0 && !ktb_perfdata_end_round(file))
+	if (len >= 0 && !ktb_perfdata_end_round(file) && !recorder_state_losses(recorder, file))
 		return EXIT_DONE;
 	return fail("%s", ktb_perfdata_error(file));
 }
 
 /*
- * Go on in another file, as complete as the first. The new one's side-band is open
- * before the old one's is closed: what happens in between is in both. So the old
- * one gets what is in the rings: the new one may know nothing of a thread that
+ * The old one gets what is in the rings: the new one may know nothing of a thread that
  * ended before.
+ */
+static int swap_files(struct recorder *recorder, struct ktb_perfdata *new)
+{
+	int err;
+
+	pthread_rwlock_wrlock(&recorder->file_lock);
+	err = empty_rings(recorder, recorder->file);
+	if (new && !err)
+		use_file(recorder, new);
+	else
+		recorder->closed = true;
+	pthread_rwlock_unlock(&recorder->file_lock);
+	return err;
+}
+
+static void add_up(struct recorder *recorder, struct ktb_perfdata *old)
+{
+	struct ktb_perfdata_stats stats;
+
+	ktb_perfdata_get_stats(old, &stats);
+	pthread_rwlock_wrlock(&recorder->file_lock);
+	recorder->before.bytes += stats.bytes;
+	recorder->before.samples += stats.samples;
+	recorder->before.dropped += stats.dropped;
+	pthread_rwlock_unlock(&recorder->file_lock);
+}
+
+/*
+ * Go on in another file, as complete as the first. The new one's side-band is open
+ * before the old one's is closed: what happens in between is in both. Making the one
+ * and finishing the other takes its time, in which threads go on.
  */
 int recorder_switch_file(struct recorder *recorder)
 {
-	struct ktb_perfdata *old = recorder->file;
-	struct ktb_perfdata_stats sum;
+	struct ktb_perfdata *old = recorder->file, *new = NULL;
 	int err = rename_file(recorder);
 
 	if (err)
 		return err;
-	err = recorder_open_file(recorder);
-	err |= empty_rings(recorder, old);
+	if (recorder->own && !recorder->removed)
+		err = recorder_list_events(recorder);
+	if (!err)
+		new = open_file(recorder);
+	if (!new)
+		err = EXIT_FAILED;
+	err |= swap_files(recorder, new);
 	if (ktb_perfdata_finish(old))
 		err = fail("%s", ktb_perfdata_error(old));
-	/* The end may have cost some records. */
-	ktb_perfdata_get_stats(old, &sum);
-	if (err) {
-		ktb_perfdata_free(recorder->file);
-		recorder->file = old;
-		recorder->closed = true;
+	if (err)
 		recorder->failed = true;
+	if (recorder->closed) {
+		ktb_perfdata_free(new);
 		return EXIT_FAILED;
 	}
+	/* The end may have cost some records. */
+	add_up(recorder, old);
 	ktb_perfdata_free(old);
-	recorder->before.bytes += sum.bytes;
-	recorder->before.samples += sum.samples;
-	recorder->before.dropped += sum.dropped;
-	return EXIT_DONE;
+	return err;
 }

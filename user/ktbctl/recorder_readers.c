@@ -57,6 +57,8 @@ static int open_each(struct recorder *recorder)
 		if (!is_open(recorder, (int)session.rings[i].cpu))
 			err = open_reader(recorder, (int)session.rings[i].cpu);
 	ktb_session_info_clear(&session);
+	if (!err && !recorder->nr_readers)
+		err = fail("session '%s' has no rings", recorder->session.name);
 	return err;
 }
 

@@ -96,7 +96,7 @@ static void *read_ring(void *arg)
 		stay_on_cpu(reader->cpu);
 	while (begin_look(recorder, &round)) {
 		pthread_rwlock_rdlock(&recorder->file_lock);
-		came = recorder_write_rings(reader);
+		came = recorder->closed ? -1 : recorder_write_rings(reader);
 		if (came > 0 && recorder_is_large(recorder))
 			eventfd_write(recorder->call, 1);
 		pthread_rwlock_unlock(&recorder->file_lock);

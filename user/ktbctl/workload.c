@@ -91,9 +91,14 @@ void workload_poll(struct workload *workload)
 		workload->ended = true;
 }
 
-/* End what has not ended. Returns an exit status: the command's own. */
+/*
+ * End what has not ended, which a signal may keep us from waiting for. Returns an exit
+ * status: the command's own.
+ */
 int workload_end(struct workload *workload)
 {
+	sigset_t none;
+
 	if (!workload->pid)
 		return EXIT_DONE;
 	close(workload->go);
@@ -101,6 +106,9 @@ int workload_end(struct workload *workload)
 	workload_poll(workload);
 	if (!workload->ended) {
 		kill(workload->pid, SIGTERM);
+		/* It may take its time, or not listen. */
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
 		waitpid(workload->pid, &workload->status, 0);
 		return EXIT_DONE;
 	}

@@ -1526,6 +1526,16 @@ int ktb_perfdata_set_events(struct ktb_perfdata *file, const struct ktb_event_in
 			    unsigned int nr);
 
 /**
+ * ktb_perfdata_add_cpu() - side-band of a CPU that came online
+ * @file: an open file
+ * @cpu: the CPU; -1: all that were not there before
+ *
+ * Return: 0, also for a file without side-band, or a negative errno: what happens on
+ * that CPU goes unseen, and all else goes on.
+ */
+int ktb_perfdata_add_cpu(struct ktb_perfdata *file, int cpu);
+
+/**
  * ktb_perfdata_fd() - descriptor that polls readable when there is side-band
  * @file: an open file
  *

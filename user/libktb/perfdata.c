@@ -128,7 +128,7 @@ static void advance_mark(struct ktb_perfdata *file)
 static int fail_records(struct ktb_perfdata *file, int err)
 {
 	file->err = ktb_perfdata_fail_write(file, err);
-	ktb_perfdata_cut(file);
+	ktb_perfdata_cut(file, KTB_TABLE_SIZE);
 	file->stats.bytes = file->data_end - file->data_offset;
 	return err;
 }

@@ -168,7 +168,7 @@ int ktb_direct_flush(struct ktb_perfdata *file, uint64_t age_ns);
 ssize_t ktb_direct_read(const struct ktb_perfdata *file, uint8_t *data, size_t len, uint64_t pos);
 
 /* perfdata_walk.c */
-void ktb_perfdata_cut(struct ktb_perfdata *file);
+void ktb_perfdata_cut(struct ktb_perfdata *file, uint64_t room);
 void ktb_perfdata_find_times(struct ktb_perfdata *file);
 void ktb_perfdata_forget_known(struct ktb_perfdata *file);
 void ktb_perfdata_look(struct ktb_perfdata *file, const void *data, size_t len);

@@ -187,12 +187,12 @@ static int write_table(struct ktb_perfdata *file, uint64_t *bits)
 	return write_all(file, table, nr * sizeof(table[0]), file->data_end);
 }
 
-/* Metadata with the events that came later; without room those before have to do. */
-static int describe_again(struct ktb_perfdata *file, uint64_t *end)
+/* Behind the table. Returns 0, *@end then, or a negative errno; *@len in any case. */
+static int write_meta(struct ktb_perfdata *file, uint64_t *end, size_t *len)
 {
-	struct ktb_perfdata before = *file;
+	const struct ktb_perfdata before = *file;
+	const uint64_t base = file->data_end + KTB_TABLE_SIZE;
 	struct ktb_blob meta = { 0 };
-	uint64_t base = file->data_end + KTB_TABLE_SIZE;
 	int err = ktb_perfdata_describe(file, &meta, base);
 
 	if (!err)
@@ -204,7 +204,26 @@ static int describe_again(struct ktb_perfdata *file, uint64_t *end)
 	} else {
 		*end = base + meta.len;
 	}
+	*len = meta.len;
 	ktb_blob_free(&meta);
+	return err;
+}
+
+/*
+ * Metadata with the events that came later. A reader ends at the first sample of an
+ * event it does not know: without room, as many of the last records are given up.
+ * Of compressed ones none can be, and the metadata before have to do.
+ */
+static int describe_again(struct ktb_perfdata *file, uint64_t *end)
+{
+	size_t len;
+	int err = write_meta(file, end, &len);
+
+	if (!err || !len || file->level)
+		return err;
+	ktb_perfdata_cut(file, KTB_TABLE_SIZE + len);
+	file->stats.bytes = file->data_end - file->data_offset;
+	write_meta(file, end, &len);
 	return err;
 }
 
@@ -248,7 +267,7 @@ static int write_table_first(struct ktb_perfdata *file)
 	/* Compressed, there was room before each write. */
 	if (!err || file->level)
 		return err;
-	ktb_perfdata_cut(file);
+	ktb_perfdata_cut(file, KTB_TABLE_SIZE);
 	file->stats.bytes = file->data_end - file->data_offset;
 	return write_table(file, &bits);
 }
@@ -259,7 +278,7 @@ static int write_end(struct ktb_perfdata *file)
 	int err = write_table_first(file), late = 0;
 
 	end = file->data_end + KTB_TABLE_SIZE;
-	if (!err && file->stale && !file->err)
+	if (!err && file->stale)
 		late = describe_again(file, &end);
 	else if (!err && file->programs.nr && !file->err)
 		write_build_ids(file, &end);
@@ -273,7 +292,8 @@ static int write_end(struct ktb_perfdata *file)
 		err = write_header(file, &bits);
 	if (!err && ftruncate(file->fd, (off_t)end) && errno != EINVAL)
 		err = -errno;
-	return err ? err : late;
+	/* Of an earlier failure was told. */
+	return err || file->err ? err : late;
 }
 
 int ktb_perfdata_finish(struct ktb_perfdata *file)

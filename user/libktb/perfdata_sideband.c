@@ -20,6 +20,7 @@
 
 /* perf's ring of one CPU. */
 struct source {
+	int cpu;
 	int fd;
 	struct perf_event_mmap_page *page;
 	uint64_t size; /* of the data */
@@ -47,11 +48,19 @@ static int map_source(struct ktb_sideband *sideband, struct source *source)
 	return epoll_ctl(sideband->epoll, EPOLL_CTL_ADD, source->fd, &event) ? -errno : 0;
 }
 
+static void close_source(const struct ktb_sideband *sideband, const struct source *source)
+{
+	if (source->page)
+		munmap(source->page, source->size + sideband->page_size);
+	close(source->fd);
+}
+
 /* A CPU that is offline or does not exist has none: no error. */
 static int open_source(struct ktb_sideband *sideband, int cpu)
 {
+	struct source source = { .cpu = cpu }, *all;
 	struct perf_event_attr attr;
-	struct source *all;
+	int err;
 
 	all = ktb_array_more(sideband->sources, sideband->nr, sizeof(*all));
 	if (!all)
@@ -60,12 +69,15 @@ static int open_source(struct ktb_sideband *sideband, int cpu)
 	ktb_perfdata_sideband_attr(&attr);
 	attr.watermark = 1;
 	attr.wakeup_watermark = RING_PAGES * sideband->page_size / 4;
-	all += sideband->nr;
-	all->fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	if (all->fd < 0)
+	source.fd = (int)syscall(SYS_perf_event_open, &attr, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	if (source.fd < 0)
 		return errno == ENODEV ? 0 : -errno;
-	sideband->nr++;
-	return map_source(sideband, all);
+	err = map_source(sideband, &source);
+	if (err)
+		close_source(sideband, &source);
+	else
+		all[sideband->nr++] = source;
+	return err;
 }
 
 int ktb_sideband_open(struct ktb_perfdata *file)
@@ -96,12 +108,8 @@ void ktb_sideband_close(struct ktb_perfdata *file)
 
 	if (!sideband)
 		return;
-	for (unsigned int i = 0; i < sideband->nr; i++) {
-		if (sideband->sources[i].page)
-			munmap(sideband->sources[i].page,
-			       sideband->sources[i].size + sideband->page_size);
-		close(sideband->sources[i].fd);
-	}
+	for (unsigned int i = 0; i < sideband->nr; i++)
+		close_source(sideband, &sideband->sources[i]);
 	if (sideband->epoll >= 0)
 		close(sideband->epoll);
 	ktb_blob_free(&sideband->blob);
@@ -110,13 +118,52 @@ void ktb_sideband_close(struct ktb_perfdata *file)
 	file->sideband = NULL;
 }
 
+static bool has_source(const struct ktb_sideband *sideband, int cpu)
+{
+	for (unsigned int i = 0; i < sideband->nr; i++)
+		if (sideband->sources[i].cpu == cpu)
+			return true;
+	return false;
+}
+
+/* The one from before the CPU went offline is dead, but what is in its ring is not. */
+static int add_cpus(struct ktb_sideband *sideband, int cpu)
+{
+	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	int err = 0;
+
+	if (cpu >= 0)
+		return open_source(sideband, cpu);
+	for (cpu = 0; cpu < nr_cpus && !err; cpu++)
+		if (!has_source(sideband, cpu))
+			err = open_source(sideband, cpu);
+	return err;
+}
+
+int ktb_perfdata_add_cpu(struct ktb_perfdata *file, int cpu)
+{
+	int err = 0;
+
+	pthread_mutex_lock(&file->lock);
+	if (file->sideband)
+		err = add_cpus(file->sideband, cpu);
+	if (err)
+		ktb_perfdata_fail(file, err, "cannot watch for new tasks on another CPU: %s",
+				  strerror(-err));
+	pthread_mutex_unlock(&file->lock);
+	return err;
+}
+
 int ktb_perfdata_fd(const struct ktb_perfdata *file)
 {
 	return file->sideband ? file->sideband->epoll : -1;
 }
 
-/* Everything unread, also what wraps around the ring's end, as one block. */
-static void take(struct ktb_sideband *sideband, struct source *source)
+/*
+ * Everything unread, also what wraps around the ring's end, as one block. Returns 0
+ * or -ENOMEM, and it is still unread.
+ */
+static int take(struct ktb_sideband *sideband, struct source *source)
 {
 	const uint8_t *data = (const uint8_t *)source->page + sideband->page_size;
 	uint64_t head, tail, first;
@@ -128,7 +175,10 @@ static void take(struct ktb_sideband *sideband, struct source *source)
 		first = head - tail;
 	ktb_blob_put(&sideband->blob, data + (tail & (source->size - 1)), first);
 	ktb_blob_put(&sideband->blob, data, head - tail - first);
+	if (sideband->blob.failed)
+		return -ENOMEM;
 	__atomic_store_n(&source->page->data_tail, head, __ATOMIC_RELEASE);
+	return 0;
 }
 
 /* Programs and libraries have build ids, which the end of the file will have. */
@@ -168,7 +218,8 @@ int ktb_sideband_drain(struct ktb_perfdata *file)
 	int err = 0;
 
 	for (unsigned int i = 0; sideband && i < sideband->nr && !err; i++) {
-		take(sideband, &sideband->sources[i]);
+		if (take(sideband, &sideband->sources[i]))
+			return ktb_perfdata_fail(file, -ENOMEM, "out of memory");
 		renumber(file, &sideband->blob);
 		if (sideband->blob.len)
 			err = ktb_perfdata_append(file, sideband->blob.data, sideband->blob.len);

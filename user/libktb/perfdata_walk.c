@@ -147,13 +147,18 @@ static bool count_sample(struct walk *walk, const struct perf_event_header *reco
 	return true;
 }
 
-/* End the data where the table still has room; count the samples given up. */
-void ktb_perfdata_cut(struct ktb_perfdata *file)
+/* End the data where @room bytes still have it; count the samples given up. */
+void ktb_perfdata_cut(struct ktb_perfdata *file, uint64_t room)
 {
 	struct walk keep = { file, file->mark, file->written, before_limit, .limit = 0 };
 	struct walk drop = { file, 0, file->data_end, count_sample, .limit = 0 };
 
-	keep.limit = file->written - KTB_TABLE_SIZE;
+	keep.limit = file->data_offset;
+	if (file->written > file->data_offset + room)
+		keep.limit = file->written - room;
+	/* Only of the table it is known that it is behind the mark. */
+	if (keep.pos > keep.limit)
+		keep.pos = file->data_offset;
 	walk(&keep);
 	drop.pos = keep.pos;
 	walk(&drop);

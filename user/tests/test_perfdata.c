@@ -37,6 +37,7 @@ static const struct ktb_event_info events[] = {
 static char *words[] = { "ktbctl", "record", NULL };
 
 static int level; /* of compression */
+static bool late; /* an event comes when the file is open */
 
 /* How records get into the file; in tests that do not care, as the library likes. */
 static enum way {
@@ -241,6 +242,8 @@ static const char *record_up_to(rlim_t limit, unsigned int per_block)
 	int err;
 
 	fake_reader_init(&fake, 1, 4096);
+	if (late)
+		ktb_perfdata_set_events(file, events, 3);
 	setrlimit(RLIMIT_FSIZE, &some);
 	while (len >= 0) {
 		for (unsigned int i = 0; i < per_block && fake_write(ring, 1 + given, 1); i++)
@@ -263,7 +266,16 @@ static const char *record_up_to(rlim_t limit, unsigned int per_block)
 		return "not as many samples as counted";
 	if (given != stats.samples + stats.dropped + left)
 		return "samples unaccounted for";
+	if (late && nr_attrs() != 3)
+		return "an event that came late is not described";
 	return NULL;
+}
+
+static uint64_t file_size(void)
+{
+	struct stat st;
+
+	return stat(path, &st) ? 0 : st.st_size;
 }
 
 /* The least that a file has room for. */
@@ -275,6 +287,18 @@ static uint64_t least_size(void)
 	ktb_perfdata_finish(file);
 	ktb_perfdata_free(file);
 	return size;
+}
+
+/* What metadata of events that come late need on top of that. */
+static uint64_t late_size(void)
+{
+	struct ktb_perfdata *file = begin(2, false);
+	uint64_t end = file->written;
+
+	ktb_perfdata_set_events(file, events, 3);
+	ktb_perfdata_finish(file);
+	ktb_perfdata_free(file);
+	return file_size() - end;
 }
 
 /* At every place within a record, and for blocks smaller than the table. */
@@ -342,6 +366,14 @@ static void test_full(void)
 	ok(!wrong, "a file that cannot grow ends well, wherever that is, %s%s%s", way_names[way],
 	   wrong ? ": " : "", wrong ? wrong : "");
 	check_perf(perffile_records(PERF_RECORD_SAMPLE));
+	late = true;
+	wrong = fill_up(start + late_size(), 120);
+	if (!wrong && way != AT_ONCE)
+		wrong = fill_up(start + late_size() + BUFFER_SIZE, 360);
+	late = false;
+	ok(!wrong, "and has the events that came late, %s%s%s", way_names[way], wrong ? ": " : "",
+	   wrong ? wrong : "");
+	check_perf(perffile_records(PERF_RECORD_SAMPLE));
 }
 
 /* Of a part of the file, what of it is in the page cache. */
@@ -360,13 +392,6 @@ static size_t cached_pages(uint64_t offset, size_t len)
 	munmap(map, len);
 	close(fd);
 	return nr;
-}
-
-static uint64_t file_size(void)
-{
-	struct stat st;
-
-	return stat(path, &st) ? 0 : st.st_size;
 }
 
 /* Write so many records from a ring. Returns whether all were taken. */
