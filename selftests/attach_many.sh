@@ -220,8 +220,13 @@ check "hidden symbols: told once" done_ '[ "$(grep -c "it hides them" "$err")" -
 echo "$restrict" >/proc/sys/kernel/kptr_restrict
 ktbctl detach >/dev/null
 
-run ktbctl record -e raw_syscalls:sys_enter -g -p "$$" -o "$dir/perf.data" -- ls /
-check "record -g -p, of another process than the command" done_ 'complains " samples"'
+yes >/dev/null &
+child=$!
+run ktbctl record -e raw_syscalls:sys_enter -g -p "$child" -o "$dir/perf.data" -- sleep 0.2
+check "record -g -p, of another process than the command" done_ 'complains "[1-9][0-9]* samples"'
+kill "$child"
+wait "$child" 2>/dev/null
+child=
 run ktbctl record -e raw_syscalls:sys_enter -g --max-stack 8 -C 0 -o "$dir/perf.data" -- taskset 1 ls /
 check "record -g -C" done_ 'complains "[1-9][0-9]* samples"'
 if command -v perf >/dev/null; then

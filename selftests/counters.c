@@ -328,7 +328,7 @@ TEST_F_TIMEOUT(counters, page_faults_with_a_period, 60)
 static void work_sleep(struct ktb_worker *w)
 {
 	for (__u64 i = 0; i < w->count; i++)
-		usleep(200);
+		usleep(2000);
 }
 
 /*

@@ -69,7 +69,7 @@ closing() { grep '"type":"end"' "$dir/closing"; }
 counter() { closing | grep -o "\"$1\":[0-9]*" | awk -F: '{ sum += $2 } END { print sum + 0 }'; }
 
 ledger_is_exact() {
-	[ "$(counter hits)" -eq $(($(counter written) + $(counter filtered) + $(counter not_sampled) +
+	[ "$(counter hits)" -gt 0 ] && [ "$(counter hits)" -eq $(($(counter written) + $(counter filtered) + $(counter not_sampled) +
 		$(counter lost_full) + $(counter lost_big) + $(counter lost_recursion))) ]
 }
 
@@ -81,7 +81,7 @@ record() {
 
 # What perf script prints of the file, and how many samples that is.
 script() { run perf script -i "$file"; }
-as_many_as_written() { [ "$(wc -l <"$out")" -eq "$(counter samples)" ]; }
+as_many_as_written() { [ -s "$out" ] && [ "$(wc -l <"$out")" -eq "$(counter samples)" ]; }
 
 # Of the samples that have the last event's name, those that lack a field.
 all_have() { ! grep " $1:" "$out" | grep -v -q -e "$2"; }

@@ -25,13 +25,7 @@ trap finish EXIT
 # perf fails in many ways.
 failed() { [ "$status" -ne 0 ] && [ "$status" -ne 124 ]; }
 # Whoever reads in sysfs or debugfs meanwhile holds the module for that moment.
-unused() {
-	for i in 1 2 3 4 5; do
-		[ "$(cat /sys/module/ktrace_bridge/refcnt)" -ne 0 ] || return 0
-		usleep 200000
-	done
-	return 1
-}
+unused() { wait_for '[ "$(cat /sys/module/ktrace_bridge/refcnt)" -eq 0 ]'; }
 
 # The same event of both PMUs, and as a group.
 choose() { # event [modifier]

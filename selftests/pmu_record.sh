@@ -12,17 +12,22 @@ begin_tests 10
 
 # ---- sampling ----
 
-# Where the samples of an event are from: CPU by CPU, since times order the hits of
-# different CPUs differently for the two. Not of whom: between the two a task that
-# ends may lose its number.
-print_samples() { # event
-	cpu=0
-	while [ $cpu -lt "$(nproc)" ]; do
-		perf script -i both.data -C $cpu -F cpu,event,ip 2>/dev/null
-		cpu=$((cpu + 1))
-	done | awk -v event=" $1:" '
-		/\[[0-9]+\]/ { at = index($0, event); if (at) $0 = substr($0, 1, at) substr($0, at + length(event)) }
-		at && NF { gsub(/[ \t]+/, " "); print }'
+# Where the samples are from, into ours.txt and kernels.txt: CPU by CPU, since times
+# order the hits of different CPUs differently for the two. Not of whom: between the two
+# a task that ends may lose its number.
+print_samples() {
+	rm -f ours.[0-9]* kernels.[0-9]*
+	perf script -i both.data -F cpu,event,ip 2>/dev/null | awk -v ours=" $ours:" -v kernels=" $kernels:" '
+		match($0, /\[[0-9]+\]/) {
+			cpu = substr($0, RSTART + 1, RLENGTH - 2)
+			file = ""
+			if (at = index($0, ours)) { file = "ours." cpu; len = length(ours) }
+			else if (at = index($0, kernels)) { file = "kernels." cpu; len = length(kernels) }
+			if (file) $0 = substr($0, 1, at) substr($0, at + len)
+		}
+		file && NF { gsub(/[ \t]+/, " "); print >file }'
+	cat ours.[0-9]* >ours.txt
+	cat kernels.[0-9]* >kernels.txt
 }
 
 # Record both. perf writes twice what comes while it looks how far a ring is written, see
@@ -30,8 +35,7 @@ print_samples() { # event
 record() { # argument...
 	run perf record -c 1 -R -m 4M --mmap-flush 1M -o both.data -e "$group" "$@"
 	[ "$status" -eq 0 ] || return
-	print_samples "$ours" >ours.txt
-	print_samples "$kernels" >kernels.txt
+	print_samples
 }
 samples() { # file
 	grep -c '\[[0-9]*\]' "$1"

@@ -9,6 +9,7 @@
 #include <linux/bpf_perf_event.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 
 #include "ktb_bpf.h"
 
@@ -272,12 +273,28 @@ TEST_F(program, callchains)
 	EXPECT_EQ(0, memcmp(without.ip, with.ip, with.nr * sizeof(*with.ip)));
 }
 
-/* Overwriting, too: the newest ones are there. */
+/* Overwriting, too: the newest one that was kept is there. */
 TEST_F(program, overwriting)
 {
+	const struct perf_event_header *newest;
+	struct ktb_sample s;
+	struct ktb_ring ring;
+	__u64 n;
+	int fd;
+
 	ASSERT_LOADED(load_without(self->arg1, 3));
 	trace(_metadata, self, KTB_SESSION_OVERWRITE, 4096, ENTER, 0);
 	EXPECT_EQ((HITS + 3) / 4, self->e.sum.written);
+	fd = ktb_dev_open_bind(self->s.id, self->w.cpu);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ioctl(fd, KTB_IOC_FREEZE));
+	ASSERT_EQ(0, ktb_ring_map(&ring, fd, self->w.cpu));
+	newest = (const void *)(ring.data + (ring.page->data_head & (ring.size - 1)));
+	ASSERT_TRUE(ktb_record_parse(newest, &s));
+	memcpy(&n, s.raw + self->arg1, sizeof(n));
+	EXPECT_EQ((HITS - 1) / 4 * 4, n);
+	ktb_ring_unmap(&ring);
+	close(fd);
 }
 
 /* The period is one of what the program keeps. */

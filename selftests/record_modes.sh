@@ -165,7 +165,7 @@ check "--switch-output=TIME" done_ '[ "$(ls perf.data.2* | wc -l)" -ge 2 ]'
 # ---- a terminal ----
 
 rm -f perf.data*
-run "$here/on_terminal" ktbctl record -e sched:sched_switch -o "$file" -- sleep 1.5
+run "$here/on_terminal" ktbctl record -e sched:sched_switch -o "$file" -- sleep 3
 check "a terminal is shown how far it is" done_ 'says "MB/s, [0-9]* lost"' 'says "sched:sched_switch: [0-9]* hits"'
 run ktbctl record -e sched:sched_switch -o "$file" -- sleep 1.2
 check "else nothing is" done_ '! complains "MB/s"' 'complains "sched:sched_switch: [0-9]* hits"'

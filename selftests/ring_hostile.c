@@ -194,8 +194,9 @@ static void attack(struct __test_metadata *_metadata, FIXTURE_DATA(hostile) *sel
 
 		ASSERT_EQ(0, ktb_ring_map(&ring, fd, i));
 		self->stop = false;
+		self->w[i].count = 0;
 		ktb_worker_go(&self->w[i]);
-		usleep(20000);
+		ASSERT_TRUE(ktb_wait_for(__atomic_load_n(&self->w[i].count, __ATOMIC_RELAXED), 10));
 		__atomic_store_n(&self->stop, true, __ATOMIC_RELAXED);
 		ASSERT_TRUE(ktb_worker_wait(&self->w[i]));
 		ktb_ring_walk(&ring, &walk, count_magic, &seen);

@@ -143,6 +143,13 @@ TEST_F_TIMEOUT(hotplug, records_of_a_cpu_that_is_away, 60)
 	ktb_ring_unmap(&ring);
 }
 
+static bool is_over(pid_t pid)
+{
+	siginfo_t info = {};
+
+	return !waitid(P_PID, pid, &info, WEXITED | WNOHANG | WNOWAIT) && info.si_pid;
+}
+
 /* What comes between the last look and the end of a CPU is announced, too. */
 TEST_F_TIMEOUT(hotplug, last_records_are_announced, 60)
 {
@@ -156,17 +163,21 @@ TEST_F_TIMEOUT(hotplug, last_records_are_announced, 60)
 	p.fd = self->fd;
 	for (int round = 0; round < 3; round++) {
 		pid_t pid = fork();
+		bool gone;
 
 		if (!pid) {
 			usleep(50000);
 			_exit(!set_online(self->cpu, false));
 		}
 		/* To the end of the CPU, and all that it wrote. */
-		while (poll(&p, 1, 500) == 1) {
-			EXPECT_EQ(POLLIN, p.revents);
-			while (read(self->fd, buf, sizeof(buf)) > 0)
-				;
-		}
+		do {
+			gone = is_over(pid);
+			while (poll(&p, 1, 500) == 1) {
+				EXPECT_EQ(POLLIN, p.revents);
+				while (read(self->fd, buf, sizeof(buf)) > 0)
+					;
+			}
+		} while (!gone);
 		EXPECT_EQ(0, ktb_reap(pid));
 		EXPECT_EQ(-1, read(self->fd, buf, sizeof(buf)));
 		EXPECT_EQ(EAGAIN, errno);

@@ -34,7 +34,7 @@ check "1,000 reads and writes more are 2,000 calls more" done_ '[ $((many - $(co
 run ktbctl stat --json -e sched:sched_process_fork -- sh -c '(true) & (true) & (true) & wait'
 check "with what a command starts" done_ '[ "$(count_of sched:sched_process_fork)" -eq 3 ]'
 run ktbctl stat --json --no-inherit -e task-clock -e raw_syscalls:sys_enter -- sh -c "(dd if=/dev/zero of=/dev/null bs=1 count=9000); exit 0"
-check "or without" done_ '[ "$(count_of raw_syscalls:sys_enter)" -lt 9000 ]'
+check "or without" done_ '[ "$(count_of raw_syscalls:sys_enter)" -gt 5 ]' '[ "$(count_of raw_syscalls:sys_enter)" -lt 9000 ]'
 run ktbctl stat --json -a -e cpu-clock -e sched:sched_switch -- sleep 0.3
 check "of the system" done_ '[ "$(count_of cpu-clock)" -ge $((300000000 * $(nproc))) ]' '[ "$(count_of sched:sched_switch)" -gt 2 ]'
 run ktbctl stat --json -C 0 -e cpu-clock,sched:sched_switch -- sleep 0.3
@@ -50,13 +50,13 @@ sleeper=$!
 ktbctl stat --json -p $sleeper -e faults,raw_syscalls:sys_exit >"$out" 2>"$err" &
 counting=$!
 wait_for 'ktbctl status --json | grep -q "stat-$counting"'
-wait_for 'ktbctl status --json | tr -d " \n\t" | grep -q "\"enabled\":true"'
+wait_for '! ktbctl status | grep -q disabled'
 kill $sleeper
 wait $sleeper 2>/dev/null
 kill -INT $counting
 wait $counting
 status=$?
-check "of a process, until ^C" done_ is_json '[ "$(count_of faults)" -ge 0 ]'
+check "of a process, until ^C" done_ is_json '[ "$(count_of raw_syscalls:sys_exit)" -gt 0 ]'
 check "nothing is left" nothing_left
 run ktbctl stat -e 'sched:*,!sched:sched_stat_*' -a -- true
 check "patterns and exclusions" done_ 'says sched_switch' '! says sched_stat_runtime'

@@ -179,14 +179,13 @@ static struct json_object *json_count(const struct outcome *outcome, uint64_t co
 static void tell_json(const struct recorder *recorder, const struct outcome *outcome)
 {
 	const int flags = JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE;
-	struct json_object *object = json_object_new_object(), *event;
+	struct json_object *object = json_object_new_object(), *event, *ledger;
 	struct json_object *events = json_object_new_array(), *files;
 
 	for (unsigned int i = 0; i < recorder->nr_events; i++) {
+		ledger = outcome->known ? json_ledger(&recorder->events[i].ledger) : NULL;
 		event = json_event(&recorder->events[i]);
-		json_object_object_add(
-			event, "ledger",
-			outcome->known ? json_ledger(&recorder->events[i].ledger) : NULL);
+		json_object_object_add(event, "ledger", ledger);
 		json_object_array_add(events, event);
 	}
 	json_object_object_add(object, "type", json_object_new_string("end"));

@@ -90,7 +90,7 @@ static void test_hold_back(void)
 	uint64_t now;
 
 	begin(2, 4096);
-	ktb_merge_set_slack(merge, 1000 * MS);
+	ktb_merge_set_slack(merge, 60000 * MS);
 	now = fake_now();
 	write_one(0, now);
 	ktb_merge_fill(merge, false);
@@ -130,7 +130,7 @@ static void test_alone(void)
 	uint64_t now = fake_now();
 
 	begin(1, 4096);
-	ktb_merge_set_slack(merge, 1000 * MS);
+	ktb_merge_set_slack(merge, 60000 * MS);
 	write_one(0, now);
 	ktb_merge_fill(merge, false);
 	ok(next() == now, "a single ring is not held back");
