@@ -20,7 +20,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-begin_tests 17
+begin_tests 18
 
 # Record in the background, until end_of.
 start() { # options...
@@ -108,15 +108,16 @@ check "or detaches an event" done_ 'closing | grep -q "\"samples\":null.*\"remov
 # Which name a task has is told by the CPU where it gets it.
 printf '#!/bin/sh\nread -r text </proc/self/comm\n' >newcomer
 chmod +x newcomer
-echo 0 >$cpu1
-start -e raw_syscalls:sys_enter
-echo 1 >$cpu1
-wait_for '[ "$(ktbctl --json status | grep -c "\"cpu\"")" -ge 2 ]'
-sleep 1
-taskset 2 ./newcomer
-end_of INT
-check "a CPU that comes: its records, and the names of its tasks" done_ ledger_is_exact \
-	'ktbctl script -i "$file" | grep -q "newcomer .*\[001\]"' '[ "$(samples_in "$file")" -eq "$(counter samples)" ]'
+for mode in --threads --no-threads; do
+	echo 0 >$cpu1
+	start $mode -e raw_syscalls:sys_enter
+	echo 1 >$cpu1
+	wait_for '[ "$(ls -l /proc/$recorder/fd | grep -c perf_event)" -ge 2 ]'
+	taskset 2 ./newcomer
+	end_of INT
+	check "a CPU that comes: its records, and the names of its tasks, $mode" done_ ledger_is_exact \
+		'ktbctl script -i "$file" | grep -q "newcomer .*\[001\]"' '[ "$(samples_in "$file")" -eq "$(counter samples)" ]'
+done
 
 # ---- several files ----
 

@@ -15,23 +15,26 @@ static struct ktb_event_info *find(struct recorder *recorder, uint64_t id)
 	return NULL;
 }
 
-/* The ledger of the CPU that is recorded, where that is not all of them. */
-static struct ktb_ledger ledger_of(const struct recorder *recorder,
-				   const struct ktb_event_info *event)
+/*
+ * The ledger of the CPU that is recorded, where that is not all of them. Of a machine
+ * with many an event comes in parts: NULL if it is not in this one.
+ */
+static const struct ktb_ledger *ledger_of(const struct recorder *recorder,
+					  const struct ktb_event_info *event)
 {
-	struct ktb_ledger none = { .cpu = recorder->cpu };
-
 	if (recorder->cpu < 0)
-		return event->ledger;
+		return &event->ledger;
 	for (unsigned int i = 0; i < event->nr_cpu_ledgers; i++)
 		if (event->cpu_ledgers[i].cpu == recorder->cpu)
-			return event->cpu_ledgers[i];
-	return none;
+			return &event->cpu_ledgers[i];
+	return NULL;
 }
 
 static bool take_event(struct recorder *recorder, const struct ktb_event_info *event)
 {
+	const struct ktb_ledger *ledger = ledger_of(recorder, event);
 	struct ktb_event_info *known = find(recorder, event->id), *all;
+	struct ktb_ledger before;
 	uint64_t *stated;
 
 	if (!known) {
@@ -45,10 +48,20 @@ static bool take_event(struct recorder *recorder, const struct ktb_event_info *e
 		recorder->events = all;
 		stated[recorder->nr_events] = 0;
 		known = &all[recorder->nr_events++];
+		known->ledger = (struct ktb_ledger){ .cpu = recorder->cpu };
 	}
+	before = known->ledger;
 	ktb_event_info_copy(known, event);
-	known->ledger = ledger_of(recorder, event);
+	known->ledger = ledger ? *ledger : before;
 	return true;
+}
+
+static bool is_listed(const struct ktb_event_info *list, int nr, uint64_t id)
+{
+	for (int i = 0; i < nr; i++)
+		if (list[i].id == id)
+			return true;
+	return false;
 }
 
 /*
@@ -62,12 +75,15 @@ int recorder_list_events(struct recorder *recorder)
 	bool taken = true;
 	int nr;
 
+	recorder->gone = true; /* as far as we know, if that fails */
 	nr = ktb_event_list(recorder->conn, recorder->session.id, true, &list);
 	if (nr < 0)
 		return fail("%s", ktb_conn_error(recorder->conn));
+	recorder->gone = false;
 	for (int i = 0; i < nr && taken; i++)
 		taken = take_event(recorder, &list[i]);
-	recorder->gone = (unsigned int)nr < recorder->nr_events;
+	for (unsigned int i = 0; i < recorder->nr_events; i++)
+		recorder->gone |= !is_listed(list, nr, recorder->events[i].id);
 	ktb_event_list_free(list, nr);
 	if (taken && recorder->file && recorder->nr_events != before)
 		taken = !ktb_perfdata_set_events(recorder->file, recorder->events,
@@ -209,8 +225,9 @@ static void tell_json(const struct recorder *recorder, const struct outcome *out
 
 /*
  * What an own session lost since the file before, event by event: the last of it is in
- * no record. Of another's session the ledgers began before. Returns 0 or a negative
- * errno, of which the file has the text.
+ * no record. Of several files each has a sum, be it 0: what the stream tells of may be
+ * the file's before. Of another's session the ledgers began before. Returns 0 or a
+ * negative errno, of which the file has the text.
  */
 int recorder_state_losses(struct recorder *recorder, struct ktb_perfdata *file)
 {
@@ -218,10 +235,10 @@ int recorder_state_losses(struct recorder *recorder, struct ktb_perfdata *file)
 	int err = 0;
 
 	for (unsigned int i = 0; i < recorder->nr_events && recorder->own && !err; i++) {
-		lost = lost_of(&recorder->events[i].ledger);
-		err = ktb_perfdata_write_lost(file, recorder->events[i].id,
-					      lost - recorder->stated[i]);
-		recorder->stated[i] = lost;
+		lost = lost_of(&recorder->events[i].ledger) - recorder->stated[i];
+		recorder->stated[i] += lost;
+		if (lost || (!i && recorder_has_files(recorder)))
+			err = ktb_perfdata_write_lost(file, recorder->events[i].id, lost);
 	}
 	return err;
 }

@@ -49,9 +49,13 @@ static bool is_open(const struct recorder *recorder, int cpu)
 static int open_each(struct recorder *recorder)
 {
 	struct ktb_session_info session;
-	int err = EXIT_DONE;
+	int err = ktb_session_get(recorder->conn, recorder->session.name, &session);
 
-	if (ktb_session_get(recorder->conn, recorder->session.name, &session))
+	if (err == -ENOENT && recorder->nr_readers) {
+		recorder->removed = true;
+		return EXIT_DONE;
+	}
+	if (err)
 		return fail("%s", ktb_conn_error(recorder->conn));
 	for (unsigned int i = 0; i < session.nr_rings && !err; i++)
 		if (!is_open(recorder, (int)session.rings[i].cpu))

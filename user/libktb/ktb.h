@@ -1606,7 +1606,7 @@ int ktb_perfdata_flush(struct ktb_perfdata *file);
  * ktb_perfdata_write_lost() - say how many samples of an event are missing in all
  * @file: an open file
  * @id: sample id of the event
- * @lost: their number; of 0 nothing is said
+ * @lost: their number, which may be 0
  *
  * LOST records in the stream tell where; this tells the sum, also of what was lost
  * after the last of them.

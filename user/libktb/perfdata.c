@@ -16,6 +16,7 @@
  * is left has to last until all rings' parts are on the disk.
  */
 #define BEHIND 8
+#define FAR (16 << 20) /* more than metadata have */
 #define FLUSH_NS 1000000000 /* what a recorder that is killed may take along */
 #define ROUND_NS 10000000 /* longer than a writer takes to publish a record */
 
@@ -118,6 +119,10 @@ uint64_t ktb_perfdata_now(void)
 
 static void advance_mark(struct ktb_perfdata *file)
 {
+	if (file->data_end - file->next_far >= FAR) {
+		file->far = file->next_far;
+		file->next_far = file->data_end;
+	}
 	if (file->next_mark + KTB_TABLE_SIZE > file->written)
 		return;
 	file->mark = file->next_mark;
@@ -364,8 +369,6 @@ int ktb_perfdata_write_lost(struct ktb_perfdata *file, uint64_t id, uint64_t los
 	unsigned int at = !!(file->sample_type & PERF_SAMPLE_TID);
 	int err;
 
-	if (!lost)
-		return 0;
 	record.header.size = (uint16_t)(sizeof(record.header) + sizeof(record.lost) + id_len);
 	if (file->sample_type & PERF_SAMPLE_TIME)
 		record.id[at] = ktb_perfdata_now();

@@ -130,6 +130,8 @@ struct ktb_perfdata {
 	uint64_t mark; /* a record's beginning, a table's size before written */
 	struct ktb_direct *direct; /* or NULL: records go to the file at once */
 	uint64_t next_mark; /* a later record's */
+	uint64_t far; /* a record's beginning, far before written; or the first's */
+	uint64_t next_far;
 
 	struct ktb_time_place time_place;
 	struct ktb_stream **streams;

@@ -10,6 +10,7 @@
 
 #include "perfdata.h"
 
+#define MORE 4096
 #define MAGIC 0x32454c4946524550ULL /* "PERFILE2" */
 
 struct file_header {
@@ -58,6 +59,8 @@ static int write_beginning(struct ktb_perfdata *file, const struct ktb_blob *met
 	file->written = file->data_offset + sizeof(zeros);
 	file->mark = file->data_offset;
 	file->next_mark = file->data_offset;
+	file->far = file->data_offset;
+	file->next_far = file->data_offset;
 	file->round_end = file->data_offset;
 	err = write_header(file, NULL);
 	if (!err)
@@ -187,7 +190,10 @@ static int write_table(struct ktb_perfdata *file, uint64_t *bits)
 	return write_all(file, table, nr * sizeof(table[0]), file->data_end);
 }
 
-/* Behind the table. Returns 0, *@end then, or a negative errno; *@len in any case. */
+/*
+ * Behind the table. Returns 0, *@end then, or a negative errno; *@len is what there
+ * was no room for.
+ */
 static int write_meta(struct ktb_perfdata *file, uint64_t *end, size_t *len)
 {
 	const struct ktb_perfdata before = *file;
@@ -195,6 +201,7 @@ static int write_meta(struct ktb_perfdata *file, uint64_t *end, size_t *len)
 	struct ktb_blob meta = { 0 };
 	int err = ktb_perfdata_describe(file, &meta, base);
 
+	*len = err ? 0 : meta.len;
 	if (!err)
 		err = write_all(file, meta.data, meta.len, base);
 	if (err) {
@@ -204,7 +211,6 @@ static int write_meta(struct ktb_perfdata *file, uint64_t *end, size_t *len)
 	} else {
 		*end = base + meta.len;
 	}
-	*len = meta.len;
 	ktb_blob_free(&meta);
 	return err;
 }
@@ -212,16 +218,18 @@ static int write_meta(struct ktb_perfdata *file, uint64_t *end, size_t *len)
 /*
  * Metadata with the events that came later. A reader ends at the first sample of an
  * event it does not know: without room, as many of the last records are given up.
- * Of compressed ones none can be, and the metadata before have to do.
+ * Of compressed ones none can be, nor all: then the metadata before have to do.
  */
 static int describe_again(struct ktb_perfdata *file, uint64_t *end)
 {
 	size_t len;
 	int err = write_meta(file, end, &len);
+	/* Of names and build ids there may be more the next time. */
+	const uint64_t room = KTB_TABLE_SIZE + len + MORE;
 
-	if (!err || !len || file->level)
+	if (!err || !len || file->level || file->written < file->data_offset + room)
 		return err;
-	ktb_perfdata_cut(file, KTB_TABLE_SIZE + len);
+	ktb_perfdata_cut(file, room);
 	file->stats.bytes = file->data_end - file->data_offset;
 	write_meta(file, end, &len);
 	return err;

@@ -158,7 +158,7 @@ void ktb_perfdata_cut(struct ktb_perfdata *file, uint64_t room)
 		keep.limit = file->written - room;
 	/* Only of the table it is known that it is behind the mark. */
 	if (keep.pos > keep.limit)
-		keep.pos = file->data_offset;
+		keep.pos = file->far <= keep.limit ? file->far : file->data_offset;
 	walk(&keep);
 	drop.pos = keep.pos;
 	walk(&drop);
