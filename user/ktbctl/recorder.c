@@ -175,8 +175,8 @@ static void on_notice(const struct ktb_notice *notice, void *arg)
 	struct recorder *recorder = arg;
 
 	/* Each session with a ring there announces it. */
-	if (!notice->cmd || (notice->cmd == KTB_CMD_CPU_ONLINE_NTF &&
-			     notice->session == recorder->session.id)) {
+	if (!notice->cmd ||
+	    (notice->cmd == KTB_CMD_CPU_ONLINE_NTF && notice->session == recorder->session.id)) {
 		recorder->more_rings = true;
 		/* Without its tasks' names, rather than no more at all. */
 		if (ktb_perfdata_add_cpu(recorder->file, notice->cpu))
