@@ -58,14 +58,14 @@ ktbctl detach -s counts >/dev/null
 
 # ---- what we inherit ----
 
-run sh -c "trap '' CHLD; exec ktbctl record -e sched:sched_switch -o '$file' -- sh -c 'exit 5'"
+run "$here/ignoring" CHLD ktbctl record -e sched:sched_switch -o "$file" -- sh -c 'exit 5'
 check "SIGCHLD is ignored: the command's end is seen" '[ $status -eq 5 ]'
-run sh -c "trap '' CHLD; exec ktbctl stat -e sched:sched_switch -- sh -c 'exit 5'"
+run "$here/ignoring" CHLD ktbctl stat -e sched:sched_switch -- sh -c 'exit 5'
 check "by stat, too" '[ $status -eq 5 ]'
 
 ran="nohup ktbctl record"
 rm -f "$file"
-sh -c "trap '' HUP; exec ktbctl record --json -o '$file' -e sched:sched_switch --switch-output" >"$out" 2>"$err" &
+"$here/ignoring" HUP ktbctl record --json -o "$file" -e sched:sched_switch --switch-output >"$out" 2>"$err" &
 recorder=$!
 wait_for 'ktbctl status | grep -q "reader: process $recorder"'
 wait_for '! ktbctl status | grep -q disabled'
