@@ -99,11 +99,18 @@ static __always_inline void ktb_entry_set_lazy_count(struct trace_entry *entry, 
 #define ktb_entry_set_lazy_count(entry, count)	((void)(entry), (void)(count))
 #endif
 
-/* 6.2 gave each task one perf context in place of one for each kind of PMU. */
+/*
+ * 6.2 gave each task one perf context in place of one for each kind of PMU. Until then
+ * a context belongs to the PMU that it was made for, and outlives that PMU's events:
+ * perf looks into the PMU when the task is switched to, exits, gets another event, and
+ * in an RCU callback that frees the context.
+ */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define ktb_task_perf_context(task)	((task)->perf_event_ctxp[perf_sw_context])
+#define KTB_PERF_CONTEXT_HAS_PMU	1
 #else
 #define ktb_task_perf_context(task)	((task)->perf_event_ctxp)
+#define KTB_PERF_CONTEXT_HAS_PMU	0
 #endif
 
 /*

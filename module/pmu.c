@@ -23,6 +23,7 @@
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
+#include <linux/rcupdate.h>
 
 #include "compat.h"
 #include "pmu.h"
@@ -89,6 +90,9 @@ static int ktb_trace_init(struct perf_event *event)
 	if (IS_ERR(call))
 		return PTR_ERR(call);
 	err = ktb_trace_perm(&call->call, event);
+	/* A child has its context already, made for the same PMU as its parent's. */
+	if (!err && event->hw.target && !event->parent)
+		err = ktb_counter_make_context(event->hw.target);
 	if (err) {
 		ktb_call_put(call);
 		return err;
@@ -204,6 +208,9 @@ err_exit_counter:
 void ktb_pmu_exit(void)
 {
 	perf_pmu_unregister(&ktb_pmu);
+	/* A context made for a task that began to exit then is freed by a callback. */
+	if (KTB_PERF_CONTEXT_HAS_PMU)
+		rcu_barrier();
 	ktb_pmu_sysfs_exit();
 	ktb_counter_exit();
 }

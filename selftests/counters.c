@@ -421,13 +421,6 @@ static void look_by_child(const struct ktb_sample *s, void *arg)
 		by->got[i] += (pid_t)s->tid == by->family->child[i];
 }
 
-static bool sleeps(pid_t pid)
-{
-	__u64 switches;
-
-	return ktb_thread_state(pid, &switches) == 'S';
-}
-
 TEST_F_TIMEOUT(counters, inherited_over_fork, 60)
 {
 	const struct perf_event_attr attr = {
@@ -456,7 +449,7 @@ TEST_F_TIMEOUT(counters, inherited_over_fork, 60)
 	/* If it fails, the end of its pipe says so. */
 	close(to[0]);
 	close(from[1]);
-	ASSERT_TRUE(ktb_wait_for(sleeps(pid), 20));
+	ASSERT_TRUE(ktb_wait_for(ktb_is_asleep(pid), 20));
 	how.pids = &pid;
 	inherited.inherit = 1;
 	fd = perf_count(&inherited, pid);
@@ -465,7 +458,7 @@ TEST_F_TIMEOUT(counters, inherited_over_fork, 60)
 		TH_LOG("%s", self->nl.text);
 	ASSERT_EQ(1, write(to[1], "", 1));
 	ASSERT_EQ(1, read(from[0], &byte, 1));
-	ASSERT_TRUE(ktb_wait_for(sleeps(pid), 20));
+	ASSERT_TRUE(ktb_wait_for(ktb_is_asleep(pid), 20));
 	detach(_metadata, self, look_by_child, &by);
 	EXPECT_EQ(perf_read(fd), ktb_ledger_own(&self->e.sum));
 	EXPECT_LE(CHILDREN * PAGES, ktb_ledger_own(&self->e.sum));

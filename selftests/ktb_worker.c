@@ -144,3 +144,10 @@ char ktb_thread_state(pid_t tid, __u64 *switches)
 	fclose(file);
 	return state;
 }
+
+bool ktb_is_asleep(pid_t tid)
+{
+	__u64 switches;
+
+	return ktb_thread_state(tid, &switches) == 'S';
+}

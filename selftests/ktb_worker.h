@@ -61,8 +61,9 @@ void ktb_work_ping_pong(struct ktb_worker *w);
 int ktb_pin(int cpu);
 /* CLOCK_MONOTONIC in nanoseconds. */
 __u64 ktb_now(void);
-/* The state letter and the context switches so far of a thread of ours. */
+/* The state letter and the context switches so far of a thread. */
 char ktb_thread_state(pid_t tid, __u64 *switches);
+bool ktb_is_asleep(pid_t tid);
 
 /* Limits of time are made for a stock kernel: this one is so much slower. */
 static inline unsigned int ktb_timeout_scale(void)

@@ -122,6 +122,49 @@ TEST_F(life, task_gone)
 	EXPECT_EQ(0, unload("ktrace_bridge"));
 }
 
+/* What perf made for the task stays with it, and must not be of a module that is gone. */
+TEST_F(life, task_outlives_module)
+{
+	struct perf_event_attr attr = ktb_perf_attr(PERF_TYPE_SOFTWARE,
+						    PERF_COUNT_SW_CONTEXT_SWITCHES);
+	int go[2], fd;
+	pid_t pid;
+	char c;
+
+	ASSERT_EQ(0, pipe(go));
+	/* On one CPU, so that a task that sleeps has left it. */
+	ASSERT_EQ(0, ktb_pin(0));
+	pid = fork();
+	if (!pid) {
+		close(go[1]);
+		for (int i = 0; i < 3; i++)
+			if (read(go[0], &c, 1) != 1)
+				_exit(1);
+		_exit(0);
+	}
+	close(go[0]);
+	ASSERT_TRUE(ktb_wait_for(ktb_is_asleep(pid), 20));
+	/* It does not run until that is closed: perf makes the context, and no more. */
+	fd = open_event(self->type, pid, -1);
+	ASSERT_LE(0, fd);
+	close(fd);
+	ASSERT_EQ(0, unload("ktrace_bridge"));
+
+	/* perf's turn, while it sleeps and while it runs; then it ends. */
+	attr.disabled = 0;
+	fd = ktb_perf_open(&attr, pid, -1, -1, 0);
+	ASSERT_LE(0, fd);
+	for (int i = 0; i < 2; i++) {
+		ASSERT_EQ(1, write(go[1], "", 1));
+		ASSERT_TRUE(ktb_wait_for(ktb_is_asleep(pid) &&
+					 ktb_perf_count(fd) > (__u64)i, 20));
+	}
+	close(fd);
+	ASSERT_EQ(1, write(go[1], "", 1));
+	EXPECT_EQ(0, ktb_reap(pid));
+	close(go[1]);
+}
+
 /* Opened with ring and all, on every CPU and for itself; then killed. */
 static pid_t start_recorder(int type)
 {

@@ -55,29 +55,12 @@ FIXTURE_TEARDOWN(task)
 	}
 }
 
-/* The state letter of a process, the third word, after a name in brackets. */
-static bool sleeps(pid_t pid)
-{
-	char path[64], text[256] = {}, *end;
-	FILE *file;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	file = fopen(path, "r");
-	if (!file)
-		return false;
-	if (!fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	fclose(file);
-	end = strrchr(text, ')');
-	return end && end[2] == 'S';
-}
-
 /* Each wake-up finds it asleep, and is ours. */
 #define ASSERT_WAKE(times)							\
 	for (int n = 0; n < (times); n++) {					\
-		ASSERT_TRUE(ktb_wait_for(sleeps(self->sleeper), 20));		\
+		ASSERT_TRUE(ktb_wait_for(ktb_is_asleep(self->sleeper), 20));	\
 		ASSERT_EQ(1, write(self->ball[1], "", 1));			\
-		ASSERT_TRUE(ktb_wait_for(sleeps(self->sleeper), 20));		\
+		ASSERT_TRUE(ktb_wait_for(ktb_is_asleep(self->sleeper), 20));	\
 	}
 
 /*
@@ -136,7 +119,7 @@ TEST_F(task, waking)
 /* On no certain CPU. (The kernel's PMU has counted these since 6.2.) */
 TEST_F(task, any_cpu)
 {
-	ASSERT_TRUE(ktb_wait_for(sleeps(self->sleeper), 20));
+	ASSERT_TRUE(ktb_wait_for(ktb_is_asleep(self->sleeper), 20));
 	ASSERT_EQ(0, open_event(self, OURS, "sched:sched_waking", self->sleeper, -1));
 	ASSERT_EQ(0, open_event(self, KERNELS, "sched:sched_waking", self->sleeper, CPU));
 	for_both(i) {

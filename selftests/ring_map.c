@@ -491,7 +491,7 @@ TEST_F(ring, poll_wakes)
 		if (!pid)
 			_exit(poll_fd(self->fd, 10000) != POLLIN);
 		/* Asleep, or about to be: either has to be woken. */
-		ktb_wait_for(({ __u64 n; ktb_thread_state(pid, &n) == 'S'; }), 5);
+		ktb_wait_for(ktb_is_asleep(pid), 5);
 		ktb_worker_go(&w);
 		ASSERT_TRUE(ktb_worker_wait(&w));
 		EXPECT_EQ(0, ktb_reap(pid));
@@ -549,7 +549,7 @@ TEST_F(ring, poll_hup)
 
 	if (!pid)
 		_exit(!(poll_fd(self->fd, 10000) & POLLHUP));
-	ktb_wait_for(({ __u64 n; ktb_thread_state(pid, &n) == 'S'; }), 5);
+	ktb_wait_for(ktb_is_asleep(pid), 5);
 	ASSERT_EQ(0, ktb_session_del(&self->nl, self->s.id));
 	EXPECT_EQ(0, ktb_reap(pid));
 	EXPECT_TRUE(poll_fd(self->fd, 0) & POLLHUP);
@@ -615,7 +615,7 @@ TEST_F(ring, read_blocks)
 		alarm(10 * ktb_timeout_scale());
 		_exit(read(self->fd, buf, sizeof(buf)) <= 0);
 	}
-	ktb_wait_for(({ __u64 n; ktb_thread_state(pid, &n) == 'S'; }), 5);
+	ktb_wait_for(ktb_is_asleep(pid), 5);
 	ktb_worker_go(&w);
 	ASSERT_TRUE(ktb_worker_wait(&w));
 	EXPECT_EQ(0, ktb_reap(pid));

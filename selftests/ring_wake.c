@@ -104,7 +104,7 @@ static void sleeper_start(struct __test_metadata *_metadata, struct sleeper *s, 
 	}
 	close(said[1]);
 	s->said = said[0];
-	ASSERT_TRUE(ktb_wait_for(({ __u64 n; ktb_thread_state(s->pid, &n) == 'S'; }), 10));
+	ASSERT_TRUE(ktb_wait_for(ktb_is_asleep(s->pid), 10));
 }
 
 /* The time at which it was woken; 0 if it was not. */
@@ -344,7 +344,7 @@ TEST_F_TIMEOUT(wake, asks_for_nothing, 60)
 	pid = fork();
 	if (!pid)
 		_exit(poll(&p, 1, 15000) != 1 || p.revents != POLLHUP);
-	EXPECT_TRUE(ktb_wait_for(({ __u64 n; ktb_thread_state(pid, &n) == 'S'; }), 10));
+	EXPECT_TRUE(ktb_wait_for(ktb_is_asleep(pid), 10));
 	EXPECT_EQ(0, ktb_session_del(&self->nl, self->s.id));
 	EXPECT_EQ(0, ktb_reap(pid));
 	close(p.fd);
