@@ -124,6 +124,12 @@ static int ktb_chardev_mmap(struct file *file, struct vm_area_struct *vma)
 	return ktb_ring_mmap(ring, vma, vma->vm_pgoff % stride);
 }
 
+/* To ask before a look at the rings: there is nothing left then that it does not see. */
+static bool ktb_session_dead(const struct ktb_session *session)
+{
+	return smp_load_acquire(&session->dead); /* pairs with ktb_session_destroy() */
+}
+
 /* Where a reader sleeps. */
 static wait_queue_head_t *ktb_chardev_wait(struct ktb_session *session, int cpu)
 {
@@ -159,15 +165,17 @@ static __poll_t ktb_chardev_poll(struct file *file, poll_table *wait)
 	struct ktb_session *session = ktb_reader_session(file);
 	struct ktb_reader *reader = file->private_data;
 	__poll_t mask = 0;
+	bool dead;
 
 	if (!session)
 		return EPOLLERR;
 
 	poll_wait(file, ktb_chardev_wait(session, reader->cpu), wait);
+	dead = ktb_session_dead(session);
 	if (poll_requested_events(wait) & readable &&
 	    ktb_chardev_readable(session, reader->cpu))
 		mask |= readable;
-	if (READ_ONCE(session->dead))
+	if (dead)
 		mask |= EPOLLHUP;
 	return mask;
 }
@@ -212,14 +220,16 @@ static ssize_t ktb_chardev_read(struct file *file, char __user *buf, size_t len,
 		return 0;
 
 	for (;;) {
+		bool dead = ktb_session_dead(session);
+
 		n = ktb_chardev_read_once(session, reader, buf, len);
-		if (n || READ_ONCE(session->dead))
+		if (n || dead)
 			return n;
 		if (file->f_flags & O_NONBLOCK)
 			return -EAGAIN;
 		err = wait_event_interruptible(*ktb_chardev_wait(session, reader->cpu),
 					       ktb_chardev_readable(session, reader->cpu) ||
-					       READ_ONCE(session->dead));
+					       ktb_session_dead(session));
 		if (err)
 			return err;
 	}

@@ -11,7 +11,9 @@
 #include <linux/fprobe.h>
 #include <linux/kernel.h>
 #include <linux/mm.h>
+#include <linux/perf_event.h>
 #include <linux/preempt.h>
+#include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/tracepoint.h>
@@ -103,14 +105,59 @@ static __always_inline void ktb_entry_set_lazy_count(struct trace_entry *entry, 
  * 6.2 gave each task one perf context in place of one for each kind of PMU. Until then
  * a context belongs to the PMU that it was made for, and outlives that PMU's events:
  * perf looks into the PMU when the task is switched to, exits, gets another event, and
- * in an RCU callback that frees the context.
+ * in an RCU callback that frees the context. So, with an event of ours, the context goes
+ * to the PMU that all of these contexts have once their task was switched to.
+ *
+ * ktb_perf_context_leave() is for pmu->destroy, which the module outlives.
+ * ktb_perf_contexts_sync() waits for contexts that are being freed; and for who has the
+ * PMU from its number, which perf forgets after it waited, but has not looked at the
+ * module yet.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define ktb_task_perf_context(task)	((task)->perf_event_ctxp[perf_sw_context])
-#define KTB_PERF_CONTEXT_HAS_PMU	1
+
+static inline void ktb_perf_context_leave(const struct perf_event *event,
+					  const struct pmu *pmu)
+{
+	struct perf_event_context *ctx = event->ctx;
+	unsigned long flags;
+
+	rcu_read_lock();
+	/* One that was not to be may have made its task's context nevertheless. */
+	if (!ctx && event->hw.target)
+		ctx = READ_ONCE(ktb_task_perf_context(event->hw.target));
+	if (ctx) {
+		raw_spin_lock_irqsave(&ctx->lock, flags);
+		if (ctx->pmu == pmu)
+			ctx->pmu = raw_cpu_ptr(pmu->pmu_cpu_context)->ctx.pmu;
+		raw_spin_unlock_irqrestore(&ctx->lock, flags);
+	}
+	rcu_read_unlock();
+}
+
+static inline void ktb_perf_contexts_sync(void)
+{
+	rcu_barrier();
+	synchronize_rcu_tasks();
+}
 #else
 #define ktb_task_perf_context(task)	((task)->perf_event_ctxp)
-#define KTB_PERF_CONTEXT_HAS_PMU	0
+
+static inline void ktb_perf_context_leave(const struct perf_event *event,
+					  const struct pmu *pmu)
+{
+}
+
+static inline void ktb_perf_contexts_sync(void)
+{
+}
+#endif
+
+/* 6.18 has 64 bits of flags for clone(). */
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 18, 0)
+#define KTB_NEWTASK_PROTO	struct task_struct *task, u64 clone_flags
+#else
+#define KTB_NEWTASK_PROTO	struct task_struct *task, unsigned long clone_flags
 #endif
 
 /*

@@ -46,7 +46,7 @@ static void ktb_show_session(struct seq_file *m, const struct ktb_session *sessi
 
 	seq_printf(m, "session %s id %u: %s%s%s%s\n", session->name, session->id,
 		   session->enabled ? "enabled" : "disabled",
-		   session->owner_portid ? "" : ", persistent",
+		   session->owner ? "" : ", persistent",
 		   session->flags & KTB_SESSION_OVERWRITE ? ", overwrites" : "",
 		   session->flags & KTB_SESSION_COUNT_ONLY ? ", only counts" : "");
 	seq_printf(m, "  maker: %d\n", session->owner_pid);
@@ -65,7 +65,7 @@ static void ktb_show_session(struct seq_file *m, const struct ktb_session *sessi
 static int ktb_sessions_show(struct seq_file *m, void *v)
 {
 	const struct ktb_session *session;
-	const struct ktb_event *event;
+	struct ktb_event *event;
 	struct ktb_ledger ledger;
 
 	mutex_lock(&ktb_lock);

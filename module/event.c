@@ -50,14 +50,25 @@ struct ktb_event *ktb_event_find(struct ktb_session *session, u64 id,
 	return NULL;
 }
 
+/* What its source could not follow since it was last asked, if the event was enabled. */
+static void ktb_event_look_missed(struct ktb_event *event)
+{
+	unsigned long missed = event->source->missed ? event->source->missed(event) : 0;
+
+	if (!(event->mode & KTB_EVENT_DISABLED))
+		event->missed += missed - event->missed_before;
+	event->missed_before = missed;
+}
+
 /**
  * ktb_event_update_mode - tell the probe what its hits have to pass now
- * @event: the event
+ * @event: the event, with its source
  */
 void ktb_event_update_mode(struct ktb_event *event)
 {
 	unsigned int mode = 0;
 
+	ktb_event_look_missed(event);
 	if (!event->enabled || !event->session->enabled)
 		mode |= KTB_EVENT_DISABLED;
 	if (event->target)
@@ -123,6 +134,10 @@ static int ktb_event_set_cpus(struct ktb_event *event, const char *list,
 	}
 	if (err || !cpumask_subset(&event->cpus, cpu_possible_mask)) {
 		NL_SET_ERR_MSG(extack, "cpus: this machine has no such CPU");
+		return -EINVAL;
+	}
+	if (snprintf(NULL, 0, "%*pbl", cpumask_pr_args(&event->cpus)) > KTRACE_BRIDGE_CPUS_LEN) {
+		NL_SET_ERR_MSG(extack, "cpus: the limit is 1023 characters, written out");
 		return -EINVAL;
 	}
 	event->on_cpus = true;
@@ -343,7 +358,7 @@ void ktb_events_enable(struct ktb_session *session, bool enable)
 		ktb_event_update_mode(event);
 	}
 	if (!enable)
-		ktb_tracepoint_sync();
+		ktb_session_settle(session);
 }
 
 /**
@@ -374,18 +389,15 @@ void ktb_ledger_add(struct ktb_ledger *ledger, const struct ktb_event_cpu *cpu)
  * Exact when the event is quiet; while it is hit, each counter is exact at
  * some moment during the call.
  */
-void ktb_event_ledger(const struct ktb_event *event, struct ktb_ledger *ledger)
+void ktb_event_ledger(struct ktb_event *event, struct ktb_ledger *ledger)
 {
-	unsigned long missed;
 	int cpu;
 
 	*ledger = (struct ktb_ledger) {};
 	for_each_possible_cpu(cpu)
 		ktb_ledger_add(ledger, per_cpu_ptr(event->cpu, cpu));
-	if (event->source->missed) {
-		missed = event->source->missed(event);
-		ledger->hits += missed;
-		ledger->count += missed;
-		ledger->lost_recursion += missed;
-	}
+	ktb_event_look_missed(event);
+	ledger->hits += event->missed;
+	ledger->count += event->missed;
+	ledger->lost_recursion += event->missed;
 }

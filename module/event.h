@@ -103,6 +103,7 @@ struct ktb_source {
  * @program: says of each hit whether it is taken, NULL if all are
  * @program_reach: bytes of a record that it may read
  * @program_pure: it does nothing but look at the record
+ * @program_blocks: it may take a lock that an NMI must not
  * @session: where it is attached; it holds the event
  * @node: in @session->events, which says what guards it
  * @source: what fires
@@ -112,6 +113,8 @@ struct ktb_source {
  * @function: the hook on functions
  * @graph: the hooks on their returns
  * @program_text: what to show of @program, or NULL
+ * @missed: hits that @source could not follow while the event was enabled; ktb_lock
+ * @missed_before: what @source had missed when it was last asked; ktb_lock
  * @cpus: where hits are taken, with KTB_EVENT_ON_CPUS
  * @on_cpus: whether @cpus counts
  * @enabled: as asked for; the session may be disabled nevertheless
@@ -131,6 +134,7 @@ struct ktb_event {
 	struct bpf_prog *program;
 	unsigned int program_reach;
 	bool program_pure;
+	bool program_blocks;
 
 	struct ktb_session *session;
 	struct list_head node;
@@ -141,6 +145,8 @@ struct ktb_event {
 	struct ktb_function *function;
 	struct ktb_graph *graph;
 	char *program_text;
+	unsigned long missed;
+	unsigned long missed_before;
 	cpumask_t cpus;
 	bool on_cpus;
 	bool enabled;

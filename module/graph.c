@@ -44,10 +44,13 @@ struct ktb_graph_entry {
  * struct ktb_graph_call - a call under way
  * @time: when it began
  * @depth: calls of the same task around it
+ * @event: whose it is. From 6.14 on a call that began under an event may end under
+ *	another that has its place in memory
  */
 struct ktb_graph_call {
 	u64 time;
 	unsigned int depth;
+	u32 event;
 };
 
 /**
@@ -74,22 +77,24 @@ struct ktb_graph_probe {
  * @event: whose
  * @depth: by thread number, the calls under way; behind them by CPU, for the
  *	idle tasks, which share the number 0
- * @fork: the tracepoint that says that a number is given to a new thread
+ * @newtask: the tracepoint that says that a number is given to a new thread
  * @nr: number of functions
  * @names: theirs
  * @fprobe: hook on all of them
  * @probe: or one on each
+ * @hooked: these, as the kernel wants them to let go of all at once
  */
 struct ktb_graph {
 	struct ktb_event *event;
 	u8 *depth;
-	struct tracepoint *fork;
+	struct tracepoint *newtask;
 	unsigned int nr;
 	const char **names;
 #ifdef CONFIG_FPROBE
 	struct fprobe fprobe;
 #else
 	struct ktb_graph_probe *probe;
+	struct kretprobe **hooked;
 #endif
 };
 
@@ -106,14 +111,21 @@ static __always_inline u8 *ktb_graph_depth(struct ktb_graph *graph)
  * before the interrupted ones: the count needs no more than to be kept.
  */
 
-static __always_inline void ktb_graph_begin(struct ktb_graph *graph,
+/* False for a call that is turned away: its return is not waited for, which takes room. */
+static __always_inline bool ktb_graph_begin(struct ktb_graph *graph,
 					    struct ktb_graph_call *call)
 {
-	u8 *depth = ktb_graph_depth(graph);
+	unsigned int mode = ktb_event_mode(graph->event);
+	u8 *depth;
 
+	if (unlikely(mode) && ktb_event_turn_away(graph->event, mode))
+		return false;
+	depth = ktb_graph_depth(graph);
 	call->depth = READ_ONCE(*depth);
 	WRITE_ONCE(*depth, call->depth + 1);
+	call->event = graph->event->id;
 	call->time = ktb_clock();
+	return true;
 }
 
 static __always_inline void ktb_graph_fill(struct ktb_hit hit,
@@ -155,6 +167,8 @@ static __always_inline void ktb_graph_end(struct ktb_graph *graph,
 {
 	struct ktb_hit hit;
 
+	if (unlikely(call->event != (u32)graph->event->id))
+		return;
 	WRITE_ONCE(*ktb_graph_depth(graph), call->depth);
 	if (ktb_event_begin(graph->event, ktb_event_mode(graph->event),
 			    sizeof(struct ktb_graph_entry), &hit))
@@ -164,12 +178,11 @@ static __always_inline void ktb_graph_end(struct ktb_graph *graph,
 }
 
 /* A thread may have ended inside a traced function: its number begins anew. */
-static notrace void ktb_graph_fork(void *data, struct task_struct *parent,
-				   struct task_struct *child)
+static notrace void ktb_graph_newtask(void *data, KTB_NEWTASK_PROTO)
 {
 	struct ktb_graph *graph = data;
 
-	WRITE_ONCE(graph->depth[child->pid], 0);
+	WRITE_ONCE(graph->depth[task->pid], 0);
 }
 
 #ifdef CONFIG_FPROBE
@@ -178,11 +191,12 @@ static notrace int ktb_graph_entry_handler(struct fprobe *fprobe, unsigned long 
 					   void *data)
 {
 	struct ktb_graph *graph = container_of(fprobe, struct ktb_graph, fprobe);
+	bool begun;
 
 	preempt_disable_notrace();
-	ktb_graph_begin(graph, data);
+	begun = ktb_graph_begin(graph, data);
 	preempt_enable_notrace();
-	return 0;
+	return !begun;
 }
 
 static notrace void ktb_graph_exit_handler(struct fprobe *fprobe, unsigned long ip,
@@ -225,9 +239,8 @@ static notrace int ktb_graph_entry_handler(struct kretprobe_instance *instance,
 
 	if (!kretprobe)
 		return 1;
-	ktb_graph_begin(container_of(kretprobe, struct ktb_graph_probe, kretprobe)->graph,
-			(void *)instance->data);
-	return 0;
+	return !ktb_graph_begin(container_of(kretprobe, struct ktb_graph_probe, kretprobe)->graph,
+				(void *)instance->data);
 }
 NOKPROBE_SYMBOL(ktb_graph_entry_handler);
 
@@ -252,8 +265,7 @@ NOKPROBE_SYMBOL(ktb_graph_exit_handler);
 /* Waits until no function is in any of them any more, once for all. */
 static void ktb_graph_unhook_first(struct ktb_graph *graph, unsigned int nr)
 {
-	while (nr--)
-		unregister_kretprobe(&graph->probe[nr].kretprobe);
+	unregister_kretprobes(graph->hooked, nr);
 }
 
 /* Our own functions are no more for kretprobes than for ftrace. */
@@ -280,9 +292,11 @@ static int ktb_graph_hook(struct ktb_graph *graph)
 	int err;
 
 	graph->probe = kvcalloc(graph->nr, sizeof(*graph->probe), GFP_KERNEL_ACCOUNT);
-	if (!graph->probe)
+	graph->hooked = kvcalloc(graph->nr, sizeof(*graph->hooked), GFP_KERNEL_ACCOUNT);
+	if (!graph->probe || !graph->hooked)
 		return -ENOMEM;
 	for (i = 0; i < graph->nr; i++) {
+		graph->hooked[i] = &graph->probe[i].kretprobe;
 		graph->probe[i].graph = graph;
 		graph->probe[i].kretprobe = (struct kretprobe) {
 			.kp.symbol_name	= graph->names[i],
@@ -312,7 +326,8 @@ static unsigned long ktb_graph_missed(const struct ktb_event *event)
 	unsigned int i;
 
 	for (i = 0; graph->probe && i < graph->nr; i++)
-		missed += graph->probe[i].kretprobe.nmissed;
+		missed += graph->probe[i].kretprobe.nmissed +
+			  graph->probe[i].kretprobe.kp.nmissed;
 	return missed;
 }
 #endif
@@ -320,16 +335,16 @@ static unsigned long ktb_graph_missed(const struct ktb_event *event)
 static int ktb_graph_attach(struct ktb_event *event, struct netlink_ext_ack *extack)
 {
 	struct ktb_graph *graph = event->graph;
-	int err = tracepoint_probe_register(graph->fork, ktb_graph_fork, graph);
+	int err = tracepoint_probe_register(graph->newtask, ktb_graph_newtask, graph);
 
 	if (err) {
-		NL_SET_ERR_MSG(extack, "the kernel refused the probe that follows forks");
+		NL_SET_ERR_MSG(extack, "the kernel refused the probe that follows new tasks");
 		return err;
 	}
 	err = ktb_graph_hook(graph);
 	if (!err)
 		return 0;
-	tracepoint_probe_unregister(graph->fork, ktb_graph_fork, graph);
+	tracepoint_probe_unregister(graph->newtask, ktb_graph_newtask, graph);
 	ktb_tracepoint_sync();
 	if (err == -ENOMEM)
 		NL_SET_ERR_MSG(extack, "out of memory");
@@ -341,7 +356,8 @@ static int ktb_graph_attach(struct ktb_event *event, struct netlink_ext_ack *ext
 static void ktb_graph_detach(struct ktb_event *event)
 {
 	ktb_graph_unhook(event->graph);
-	tracepoint_probe_unregister(event->graph->fork, ktb_graph_fork, event->graph);
+	tracepoint_probe_unregister(event->graph->newtask, ktb_graph_newtask,
+				    event->graph);
 }
 
 static void ktb_graph_free(struct ktb_graph *graph)
@@ -352,6 +368,7 @@ static void ktb_graph_free(struct ktb_graph *graph)
 		kfree(graph->names[i]);
 	kvfree(graph->names);
 #ifndef CONFIG_FPROBE
+	kvfree(graph->hooked);
 	kvfree(graph->probe);
 #endif
 	vfree(graph->depth);
@@ -431,8 +448,8 @@ int ktb_graph_prepare(struct ktb_event *event,
 		NL_SET_ERR_MSG(extack, "out of memory");
 		return -ENOMEM;
 	}
-	if (ktb_tracepoint_find("sched:sched_process_fork", &graph->fork, &type)) {
-		NL_SET_ERR_MSG(extack, "graph: this kernel has no sched:sched_process_fork");
+	if (ktb_tracepoint_find("task:task_newtask", &graph->newtask, &type)) {
+		NL_SET_ERR_MSG(extack, "graph: this kernel has no task:task_newtask");
 		ktb_graph_free(graph);
 		return -ENOENT;
 	}

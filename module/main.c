@@ -6,11 +6,12 @@
  * Unloading, step by step, the mirror of loading:
  *
  * 1. The kernel refuses while a descriptor of the device, a mapping, a perf event
- *    of our PMU or a file in debugfs is open: each holds the module.
+ *    of our PMU, a dump of the control channel or a file in debugfs is open: each
+ *    holds the module.
  * 2. The files in debugfs go.
- * 3. The PMU goes. The last of its events took its probe off its tracepoint.
- * 4. The control channel closes; a request under way finishes first. No
+ * 3. The control channel closes; a request under way finishes first. No
  *    session or event is made any more.
+ * 4. The PMU goes. The last of its events took its probe off its tracepoint.
  * 5. The device goes.
  * 6. Every session ends: probes come off their tracepoints, the last one to run
  *    is waited for, then events, rings and sessions are freed.
@@ -44,18 +45,17 @@ static int __init ktb_init(void)
 	err = ktb_chardev_init(); /* lets nobody in before loading is over */
 	if (err)
 		goto err_exit_perfcore;
-	err = ktb_netlink_init();
+	err = ktb_pmu_init(); /* likewise */
 	if (err)
 		goto err_exit_chardev;
-	err = ktb_pmu_init(); /* from here on users hold the module: the last that may fail */
+	err = ktb_netlink_init(); /* from here on users hold the module: the last that may fail */
 	if (err)
-		goto err_exit_netlink;
+		goto err_exit_pmu;
 	ktb_debugfs_init();
 	return 0;
 
-err_exit_netlink:
-	ktb_netlink_exit();
-	ktb_sessions_exit();
+err_exit_pmu:
+	ktb_pmu_exit();
 err_exit_chardev:
 	ktb_chardev_exit();
 err_exit_perfcore:
@@ -70,8 +70,8 @@ err_exit_clock:
 static void __exit ktb_exit(void)
 {
 	ktb_debugfs_exit();
-	ktb_pmu_exit();
 	ktb_netlink_exit();
+	ktb_pmu_exit();
 	ktb_chardev_exit();
 	ktb_sessions_exit();
 	ktb_perfcore_exit();

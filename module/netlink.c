@@ -215,8 +215,8 @@ static int ktb_nl_released(struct notifier_block *block, unsigned long action,
 	const struct netlink_notify *notify = data;
 
 	if (action == NETLINK_URELEASE && notify->protocol == NETLINK_GENERIC &&
-	    net_eq(notify->net, &init_net) && notify->portid)
-		ktb_sessions_destroy_owned(notify->portid);
+	    net_eq(notify->net, &init_net))
+		ktb_sessions_destroy_owned();
 	return NOTIFY_DONE;
 }
 

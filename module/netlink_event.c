@@ -100,10 +100,10 @@ static int ktb_nl_put_event_head(struct sk_buff *skb, const struct ktb_event *ev
 /*
  * One message about an event: with @per_cpu the ledgers of the CPUs from *@cpu
  * on, as many as fit. *@cpu is moved, to 0 at the end; -EMSGSIZE when the
- * message had no room for any.
+ * message had no room for any. @alone: there is no more room to be had.
  */
-static int ktb_nl_put_event(struct sk_buff *skb, const struct ktb_event *event,
-			    bool per_cpu, unsigned long *cpu)
+static int ktb_nl_put_event(struct sk_buff *skb, struct ktb_event *event,
+			    bool alone, bool per_cpu, unsigned long *cpu)
 {
 	unsigned long from = *cpu;
 	struct ktb_ledger ledger;
@@ -114,9 +114,10 @@ static int ktb_nl_put_event(struct sk_buff *skb, const struct ktb_event *event,
 	      ktb_nl_put_ledger(skb, KTB_A_EVENT_LEDGER, -1, &ledger);
 	if (err)
 		return err;
-	/* For people. A dump's message has no room for it where all else is as long as can be. */
-	if (event->program_text)
-		nla_put_string(skb, KTB_A_EVENT_PROGRAM_TEXT, event->program_text);
+	/* For people. A dump has no room for it where all else is as long as can be. */
+	if (event->program_text &&
+	    nla_put_string(skb, KTB_A_EVENT_PROGRAM_TEXT, event->program_text) && !alone)
+		return -EMSGSIZE;
 
 	for (; per_cpu && *cpu < nr_cpu_ids; ++*cpu) {
 		if (!cpu_possible(*cpu))
@@ -239,7 +240,7 @@ static int ktb_nl_event_attach(struct sk_buff *reply, struct genl_info *info)
 		goto out;
 	event = ktb_event_attach(session, &options, info->extack);
 	err = IS_ERR(event) ? PTR_ERR(event) :
-			      ktb_nl_put_event(reply, event, false, &cpu);
+			      ktb_nl_put_event(reply, event, true, false, &cpu);
 out:
 	kvfree(options.function.names);
 	return err;
@@ -291,7 +292,7 @@ static int ktb_nl_event_get(struct sk_buff *reply, struct genl_info *info)
 
 	if (IS_ERR(event))
 		return PTR_ERR(event);
-	return ktb_nl_put_event(reply, event,
+	return ktb_nl_put_event(reply, event, true,
 				nla_get_flag(info->attrs[KTB_A_EVENT_PER_CPU]),
 				&cpu);
 }
@@ -350,16 +351,17 @@ int ktrace_bridge_nl_event_set_doit(struct sk_buff *skb, struct genl_info *info)
 
 /* One message of a dump; *@cpu as in ktb_nl_put_event(). */
 static int ktb_nl_dump_event(struct sk_buff *skb, struct netlink_callback *cb,
-			     const struct ktb_event *event, bool per_cpu,
+			     struct ktb_event *event, bool per_cpu,
 			     unsigned long *cpu)
 {
+	const bool alone = !skb->len;
 	void *header = genlmsg_put(skb, NETLINK_CB(cb->skb).portid,
 				   cb->nlh->nlmsg_seq, &ktb_genl_family,
 				   NLM_F_MULTI, KTB_CMD_EVENT_GET);
 
 	if (!header)
 		return -EMSGSIZE;
-	if (ktb_nl_put_event(skb, event, per_cpu, cpu)) {
+	if (ktb_nl_put_event(skb, event, alone, per_cpu, cpu)) {
 		genlmsg_cancel(skb, header);
 		return -EMSGSIZE;
 	}

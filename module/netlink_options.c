@@ -111,6 +111,10 @@ static int ktb_nl_function_options(struct genl_info *info,
 		GENL_SET_ERR_MSG(info, "graph: needs a function");
 		return -EINVAL;
 	}
+	if (function->nr && info->attrs[KTB_A_EVENT_PERF_ATTR]) {
+		GENL_SET_ERR_MSG(info, "perf-attr: not for functions");
+		return -EINVAL;
+	}
 	return 0;
 }
 

@@ -66,7 +66,7 @@ static int ktb_nl_put_session_head(struct sk_buff *skb,
 	if (session->max_stack &&
 	    nla_put_u32(skb, KTB_A_SESSION_MAX_STACK, session->max_stack))
 		return -EMSGSIZE;
-	if (session->owner_portid &&
+	if (session->owner &&
 	    nla_put_u32(skb, KTB_A_SESSION_OWNER, session->owner_pid))
 		return -EMSGSIZE;
 	return 0;
@@ -111,13 +111,13 @@ static size_t ktb_nl_session_size(void)
 	       num_possible_cpus() * (KTB_NL_RING_SIZE + KTB_NL_READER_SIZE);
 }
 
-static int ktb_nl_session_new(struct genl_info *info)
+static int ktb_nl_session_new(struct sk_buff *request, struct genl_info *info)
 {
 	struct nlattr **attrs = info->attrs;
 	struct ktb_session_options options = {
 		.name		= ktb_nl_string(attrs[KTB_A_SESSION_NAME]),
 		.ring_size	= KTB_RING_SIZE_DEFAULT,
-		.owner_portid	= info->snd_portid,
+		.owner		= NETLINK_CB(request).sk,
 	};
 	struct ktb_session *session;
 	unsigned long at = 0;
@@ -161,7 +161,7 @@ int ktrace_bridge_nl_session_new_doit(struct sk_buff *skb, struct genl_info *inf
 	if (err)
 		return err;
 	mutex_lock(&ktb_lock);
-	err = ktb_nl_session_new(info);
+	err = ktb_nl_session_new(skb, info);
 	mutex_unlock(&ktb_lock);
 	return err;
 }

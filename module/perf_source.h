@@ -5,6 +5,7 @@
 
 #include <linux/cpumask.h>
 #include <linux/perf_event.h>
+#include <linux/sched.h>
 
 #include "event.h"
 
@@ -14,6 +15,7 @@
  * @event: whose
  * @attr: what they count
  * @asked: the same as it was asked for
+ * @cred: of who attached the event: for counters that are made later on
  * @stand_ins: of a tracepoint, by CPU; the one counter is then disabled
  * @nr: number of counters
  * @counter: by CPU, NULL for one that is not online; or one for each thread
@@ -23,13 +25,35 @@ struct ktb_perf {
 	struct ktb_event *event;
 	struct perf_event_attr attr;
 	struct perf_event_attr asked;
+	const struct cred *cred;
 	struct perf_event *stand_ins;
 	unsigned int nr;
 	struct ktb_perf_counter {
 		struct perf_event *event;
 		unsigned int incarnation;	/* of its CPU */
+		pid_t thread;
 	} counter[];
 };
+
+#define KTB_PERF_TRIES	10
+
+/**
+ * ktb_perf_cpu_went - whether to try again to make a counter on this CPU
+ * @err: what the last try ended with
+ * @tries: KTB_PERF_TRIES, counted down
+ *
+ * Without the CPU there is -ENODEV. Who runs on a CPU that is going is moved off it when
+ * he sleeps. But perf has other reasons for that error too. Process context.
+ *
+ * Return: whether.
+ */
+static inline bool ktb_perf_cpu_went(int err, unsigned int *tries)
+{
+	if (err != -ENODEV || !--*tries)
+		return false;
+	schedule_timeout_uninterruptible(1);
+	return true;
+}
 
 static inline bool ktb_perf_is_on_cpu(const struct ktb_perf *perf, unsigned int cpu)
 {

@@ -15,6 +15,7 @@
 
 #include <linux/cpu.h>
 #include <linux/list.h>
+#include <linux/netlink.h>
 #include <linux/perf_event.h>
 #include <linux/rculist.h>
 #include <linux/smp.h>
@@ -86,12 +87,18 @@ static void ktb_perf_make_stand_ins(struct ktb_perf *perf)
 static int ktb_perf_tracepoint_attach(struct ktb_event *event, struct netlink_ext_ack *extack)
 {
 	struct ktb_perf *perf = event->perf;
+	unsigned int tries = KTB_PERF_TRIES;
 	int err;
 
 	do {
 		err = ktb_perf_counter_create(perf, &perf->counter[0],
 					      raw_smp_processor_id(), NULL);
-	} while (err == -ENODEV);
+	} while (ktb_perf_cpu_went(err, &tries));
+	if (err == -ENODEV) {
+		NL_SET_ERR_MSG(extack,
+			       "name: a synthetic event, of which perf cannot have the hits: attach those it is made of");
+		return -EOPNOTSUPP;
+	}
 	if (err)
 		return ktb_perf_fail(perf, err, extack);
 	ktb_perf_make_stand_ins(perf);

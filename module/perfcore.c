@@ -11,6 +11,7 @@
 
 #include <linux/cpu.h>
 #include <linux/cpuhotplug.h>
+#include <linux/cred.h>
 #include <linux/netlink.h>
 #include <linux/perf_event.h>
 #include <linux/pid.h>
@@ -103,6 +104,11 @@ int ktb_perf_counter_create(struct ktb_perf *perf, struct ktb_perf_counter *coun
 						 ktb_perf_overflow, perf->event);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
+	/* kprobes and uprobes of their own: with a record, and a pointer to a name in config1. */
+	if (event->tp_event && perf->attr.type != PERF_TYPE_TRACEPOINT) {
+		perf_event_release_kernel(event);
+		return -EOPNOTSUPP;
+	}
 	counter->event = event;
 	if (cpu >= 0)
 		counter->incarnation = per_cpu(ktb_incarnation, cpu);
@@ -139,6 +145,7 @@ static void ktb_perf_release(struct ktb_perf *perf)
 void ktb_perf_free(struct ktb_perf *perf)
 {
 	ktb_perf_release(perf);
+	put_cred(perf->cred);
 	kvfree(perf->stand_ins);
 	kvfree(perf);
 }
@@ -161,15 +168,37 @@ static int ktb_perf_attach_cpus(struct ktb_perf *perf)
 	return 0;
 }
 
+/*
+ * Whether perf lets the caller have such a counter at all: asked for one that does not
+ * count, if none of the CPUs that are to have one is online.
+ */
+static int ktb_perf_try(struct ktb_perf *perf)
+{
+	struct ktb_perf_counter counter = {};
+	unsigned int i, tries = KTB_PERF_TRIES;
+	int err;
+
+	for (i = 0; i < perf->nr; i++)
+		if (perf->counter[i].event)
+			return 0;
+	perf->attr.disabled = 1;
+	do {
+		err = ktb_perf_counter_create(perf, &counter, raw_smp_processor_id(), NULL);
+	} while (ktb_perf_cpu_went(err, &tries));
+	perf->attr.disabled = 0;
+	ktb_perf_counter_release(&counter);
+	return err;
+}
+
 static int ktb_perf_attach_thread(struct ktb_perf *perf,
-				  struct ktb_perf_counter *counter, int nr)
+				  struct ktb_perf_counter *counter)
 {
 	struct task_struct *task;
 	struct pid *pid;
 	int err = -ESRCH;
 
 	rcu_read_lock();
-	pid = get_pid(find_pid_ns(nr, &init_pid_ns));
+	pid = get_pid(find_pid_ns(counter->thread, &init_pid_ns));
 	rcu_read_unlock();
 	task = get_pid_task(pid, PIDTYPE_PID);
 	if (task) {
@@ -180,17 +209,28 @@ static int ktb_perf_attach_thread(struct ktb_perf *perf,
 	return err;
 }
 
-/* A thread that has gone meanwhile is no error. */
-static int ktb_perf_attach_threads(struct ktb_perf *perf)
+/* Those there are: what they make from now on gets a counter from theirs. */
+static void ktb_perf_choose_threads(struct ktb_perf *perf)
 {
 	unsigned int i = 0;
 	unsigned long nr;
-	int err;
 
 	for_each_set_bit(nr, perf->event->target->threads, PID_MAX_LIMIT) {
 		if (i == perf->nr)
 			break;
-		err = ktb_perf_attach_thread(perf, &perf->counter[i++], nr);
+		perf->counter[i++].thread = nr;
+	}
+	perf->nr = i;
+}
+
+/* A thread that has gone meanwhile is no error. */
+static int ktb_perf_attach_threads(struct ktb_perf *perf)
+{
+	unsigned int i;
+	int err;
+
+	for (i = 0; i < perf->nr; i++) {
+		err = ktb_perf_attach_thread(perf, &perf->counter[i]);
 		if (err && err != -ESRCH)
 			return err;
 	}
@@ -244,7 +284,7 @@ static int ktb_perf_attach(struct ktb_event *event, struct netlink_ext_ack *exta
 	int err;
 
 	if (ktb_perf_is_per_cpu(event, &perf->attr)) {
-		err = ktb_perf_attach_cpus(perf);
+		err = ktb_perf_attach_cpus(perf) ?: ktb_perf_try(perf);
 		if (!err)
 			list_add_tail(&perf->node, &ktb_perfs);
 	} else {
@@ -281,11 +321,13 @@ static const struct ktb_source ktb_perf_source = {
 static void ktb_perf_follow_cpus(struct work_struct *work)
 {
 	struct ktb_perf_counter *counter;
+	const struct cred *workers;
 	struct ktb_perf *perf;
 	int cpu;
 
 	mutex_lock(&ktb_lock);
 	list_for_each_entry(perf, &ktb_perfs, node) {
+		workers = override_creds(perf->cred);
 		for_each_possible_cpu(cpu) {
 			counter = &perf->counter[cpu];
 			if (counter->event && cpu_online(cpu) &&
@@ -294,6 +336,7 @@ static void ktb_perf_follow_cpus(struct work_struct *work)
 			ktb_perf_counter_release(counter);
 		}
 		ktb_perf_attach_cpus(perf);
+		revert_creds(workers);
 	}
 	mutex_unlock(&ktb_lock);
 }
@@ -431,13 +474,16 @@ int ktb_perfcore_prepare(struct ktb_event *event, const struct perf_event_attr *
 	}
 	INIT_LIST_HEAD(&perf->node);
 	perf->event = event;
+	perf->cred = get_current_cred();
 	perf->nr = nr;
 	perf->attr = *attr;
 	perf->asked = *attr;
 	perf->attr.sample_type = ktb_perf_sample_type(attr);
 	perf->attr.disabled = by_name;
-	if (!ktb_perf_is_per_cpu(event, attr))
+	if (!ktb_perf_is_per_cpu(event, attr)) {
 		perf->attr.inherit = event->target->asked.inherit;
+		ktb_perf_choose_threads(perf);
+	}
 	event->perf = perf;
 	event->source = by_name ? &ktb_perf_tracepoint_source : &ktb_perf_source;
 	return 0;

@@ -23,7 +23,6 @@
 #include <linux/math64.h>
 #include <linux/module.h>
 #include <linux/perf_event.h>
-#include <linux/rcupdate.h>
 
 #include "compat.h"
 #include "pmu.h"
@@ -33,8 +32,11 @@ static struct ktb_call *ktb_event_call(const struct perf_event *event)
 	return container_of(event->tp_event, struct ktb_call, call);
 }
 
+static struct pmu ktb_pmu;
+
 static void ktb_trace_destroy(struct perf_event *event)
 {
+	ktb_perf_context_leave(event, &ktb_pmu);
 	ktb_call_put(ktb_event_call(event));
 }
 
@@ -83,6 +85,9 @@ static int ktb_trace_init(struct perf_event *event)
 
 	if (event->attr.type != event->pmu->type)
 		return -ENOENT;
+	/* a step of loading may still fail */
+	if (THIS_MODULE->state != MODULE_STATE_LIVE)
+		return -EBUSY;
 	if (has_branch_stack(event))
 		return -EOPNOTSUPP;
 
@@ -90,9 +95,6 @@ static int ktb_trace_init(struct perf_event *event)
 	if (IS_ERR(call))
 		return PTR_ERR(call);
 	err = ktb_trace_perm(&call->call, event);
-	/* A child has its context already, made for the same PMU as its parent's. */
-	if (!err && event->hw.target && !event->parent)
-		err = ktb_counter_make_context(event->hw.target);
 	if (err) {
 		ktb_call_put(call);
 		return err;
@@ -208,9 +210,7 @@ err_exit_counter:
 void ktb_pmu_exit(void)
 {
 	perf_pmu_unregister(&ktb_pmu);
-	/* A context made for a task that began to exit then is freed by a callback. */
-	if (KTB_PERF_CONTEXT_HAS_PMU)
-		rcu_barrier();
+	ktb_perf_contexts_sync();
 	ktb_pmu_sysfs_exit();
 	ktb_counter_exit();
 }

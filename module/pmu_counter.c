@@ -2,8 +2,7 @@
 /*
  * What only the kernel's own tracepoint PMU can do, done by counters of that PMU
  * which never count: to find the trace_event_call of an id, to say whether the
- * caller may have raw data, and to keep the buffers of perf_trace_buf_alloc(). And by
- * one of its software PMU, that a task has a perf context which is not made for ours.
+ * caller may have raw data, and to keep the buffers of perf_trace_buf_alloc().
  * Process context; making a counter takes the mutex of a CPU's perf context, so
  * none of this may be done where the mutex of a context may be held, but for
  * ktb_counter_buffers_put().
@@ -17,7 +16,7 @@
 #include <linux/smp.h>
 #include <linux/workqueue.h>
 
-#include "compat.h"
+#include "perf_source.h"
 #include "pmu.h"
 #include "tracepoint.h"
 
@@ -37,11 +36,11 @@ static DEFINE_MUTEX(ktb_buffers_lock);
 static struct perf_event *ktb_buffers_keeper;	/* ktb_buffers_lock */
 static atomic_t ktb_buffers_users;		/* from 0 under ktb_buffers_lock */
 
-static struct perf_event *ktb_counter_open(u32 type, u64 id, u64 sample_type, int cpu,
+static struct perf_event *ktb_counter_open(u64 id, u64 sample_type, int cpu,
 					   struct task_struct *task)
 {
 	struct perf_event_attr attr = {
-		.type		= type,
+		.type		= PERF_TYPE_TRACEPOINT,
 		.size		= sizeof(attr),
 		.config		= id,
 		.sample_type	= sample_type,
@@ -54,12 +53,12 @@ static struct perf_event *ktb_counter_open(u32 type, u64 id, u64 sample_type, in
 /* On this CPU: it counts nothing anywhere; but the CPU must not go away just now. */
 static struct perf_event *ktb_counter_open_here(u64 id, u64 sample_type)
 {
+	unsigned int tries = KTB_PERF_TRIES;
 	struct perf_event *counter;
 
 	do {
-		counter = ktb_counter_open(PERF_TYPE_TRACEPOINT, id, sample_type,
-					   raw_smp_processor_id(), NULL);
-	} while (counter == ERR_PTR(-ENODEV));
+		counter = ktb_counter_open(id, sample_type, raw_smp_processor_id(), NULL);
+	} while (ktb_perf_cpu_went(PTR_ERR_OR_ZERO(counter), &tries));
 	return counter;
 }
 
@@ -80,12 +79,17 @@ static struct perf_event *ktb_counter_open_here(u64 id, u64 sample_type)
  */
 struct perf_event *ktb_counter_create(u64 id, u64 sample_type)
 {
+	struct perf_event *counter;
+
 	/* Merely to open it has every function of the kernel patched. */
 	if (id == KTB_FUNCTION_ID)
 		return ERR_PTR(-EOPNOTSUPP);
 	if (perfmon_capable())
-		return ktb_counter_open_here(id, sample_type);
-	return ktb_counter_open(PERF_TYPE_TRACEPOINT, id, sample_type, -1, current);
+		counter = ktb_counter_open_here(id, sample_type);
+	else
+		counter = ktb_counter_open(id, sample_type, -1, current);
+	/* A synthetic event, which has no probe for perf. */
+	return counter == ERR_PTR(-ENODEV) ? ERR_PTR(-EOPNOTSUPP) : counter;
 }
 
 /**
@@ -100,31 +104,6 @@ int ktb_counter_allow_raw(void)
 {
 	struct perf_event *counter = ktb_counter_create(ktb_silent_id, PERF_SAMPLE_RAW);
 
-	if (IS_ERR(counter))
-		return PTR_ERR(counter);
-	perf_event_release_kernel(counter);
-	return 0;
-}
-
-/**
- * ktb_counter_make_context - see to it that a task has a perf context
- * @task: the task that an event of ours is about to join
- *
- * Where a context keeps its PMU, this one's is the kernel's: ours can be unloaded while
- * the task lives. The task keeps the context until it exits, and so do those that inherit
- * from it.
- *
- * Return: 0, or
- * * -ESRCH - the task exits
- * * -ENOMEM - out of memory
- */
-int ktb_counter_make_context(struct task_struct *task)
-{
-	struct perf_event *counter;
-
-	if (!KTB_PERF_CONTEXT_HAS_PMU || READ_ONCE(ktb_task_perf_context(task)))
-		return 0;
-	counter = ktb_counter_open(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY, 0, -1, task);
 	if (IS_ERR(counter))
 		return PTR_ERR(counter);
 	perf_event_release_kernel(counter);

@@ -168,25 +168,31 @@ static unsigned int ktb_program_record_size(const struct ktb_event *event)
 }
 
 /* Maps with locks that are taken in an NMI too, without a look at who holds them. */
-static bool ktb_map_blocks(const struct bpf_map *map)
+static bool ktb_map_blocks(enum bpf_map_type type)
 {
-	if (map->inner_map_meta)
-		map = map->inner_map_meta;
-	return map->map_type == BPF_MAP_TYPE_LRU_HASH ||
-	       map->map_type == BPF_MAP_TYPE_LRU_PERCPU_HASH ||
-	       map->map_type == BPF_MAP_TYPE_LPM_TRIE;
+	return type == BPF_MAP_TYPE_LRU_HASH || type == BPF_MAP_TYPE_LRU_PERCPU_HASH ||
+	       type == BPF_MAP_TYPE_PROG_ARRAY; /* whose programs have who knows what */
 }
 
-static bool ktb_program_blocks(const struct bpf_prog *prog)
+/* Maps that allocate memory under their lock: an event of that may come back to it. */
+static bool ktb_map_allocates(enum bpf_map_type type)
 {
-	bool blocks = false;
+	return type == BPF_MAP_TYPE_LPM_TRIE;
+}
+
+static bool ktb_program_has_map(const struct bpf_prog *prog, bool (*is)(enum bpf_map_type))
+{
+	const struct bpf_map *map;
+	bool has = false;
 	unsigned int i;
 
 	mutex_lock(&prog->aux->used_maps_mutex);
-	for (i = 0; i < prog->aux->used_map_cnt && !blocks; i++)
-		blocks = ktb_map_blocks(prog->aux->used_maps[i]);
+	for (i = 0; i < prog->aux->used_map_cnt && !has; i++) {
+		map = prog->aux->used_maps[i];
+		has = is(map->inner_map_meta ? map->inner_map_meta->map_type : map->map_type);
+	}
 	mutex_unlock(&prog->aux->used_maps_mutex);
-	return blocks;
+	return has;
 }
 
 static int ktb_program_check(const struct ktb_event *event, const struct bpf_prog *prog,
@@ -209,9 +215,14 @@ static int ktb_program_check(const struct ktb_event *event, const struct bpf_pro
 			       "program: has 64 bytes of stack or more, which all its runs on a CPU share here: that needs CAP_SYS_ADMIN");
 		return -EPERM;
 	}
-	if (attr && ktb_program_blocks(prog)) {
+	if (ktb_program_has_map(prog, ktb_map_allocates)) {
 		NL_SET_ERR_MSG(extack,
-			       "program: LRU hashes and LPM tries cannot be used where an NMI may hit");
+			       "program: LPM tries cannot be used, their lock is held where events hit");
+		return -EINVAL;
+	}
+	if (attr && ktb_program_has_map(prog, ktb_map_blocks)) {
+		NL_SET_ERR_MSG(extack,
+			       "program: LRU hashes and tail calls cannot be used where each hit may be in an NMI");
 		return -EINVAL;
 	}
 	/* perf's own rule: the registers of a precise event are not where the stack is. */
@@ -271,6 +282,7 @@ int ktb_program_set(struct ktb_event *event, const struct ktb_program_options *o
 	event->program = prog;
 	event->program_reach = prog->aux->max_ctx_offset;
 	event->program_pure = ktb_program_is_pure(prog);
+	event->program_blocks = ktb_program_has_map(prog, ktb_map_blocks);
 	return 0;
 
 err_memory:

@@ -68,12 +68,15 @@ int ktb_program_run_alone(struct bpf_prog *prog, const void *context);
  * trace_call_bpf().
  *
  * Return: 1 to keep the hit, 0 to drop it, -EBUSY if it hit while another program ran
- * on this CPU, unless it is pure.
+ * on this CPU, unless it is pure; and in an NMI if it takes locks that this may have
+ * found held.
  */
 static __always_inline int ktb_program_run(const struct ktb_event *event, const void *context)
 {
 	if (event->program_pure)
 		return !!bpf_prog_run(event->program, context);
+	if (unlikely(event->program_blocks && in_nmi()))
+		return -EBUSY;
 	return ktb_program_run_alone(event->program, context);
 }
 

@@ -225,10 +225,10 @@ void ktb_ring_lose(struct ktb_ring *ring)
 	local_inc(&ring->lost);
 	WRITE_ONCE(ring->limit, 0);
 	ktb_ring_show_lost(ring);
-	if (READ_ONCE(ring->quiet))
-		return;
-	/* Inside of a record that is being written, its commit wakes the reader. */
-	if (!READ_ONCE(ring->loss_told) || (READ_ONCE(ring->waiting) && !ktb_ring_busy(ring)))
+	/* Once: where the end of an irq_work is a hit that is lost, each would ask for another. */
+	if (READ_ONCE(ring->loss_told))
+		ktb_ring_look(ring);
+	else if (!READ_ONCE(ring->quiet))
 		irq_work_queue(&ring->work);
 }
 
@@ -313,11 +313,17 @@ bool ktb_ring_poll(struct ktb_ring *ring)
  */
 void ktb_ring_ripen(struct ktb_ring *ring)
 {
+	const u8 waiting = READ_ONCE(ring->waiting);
+
 	if (ring->overwrite)
 		return;
 	/* Empty now, it may fill below the watermark: that is to be told again. */
-	if (!ktb_ring_unread(ring) && !ktb_ring_wait(ring, KTB_RING_ANY))
+	if (!ktb_ring_unread(ring) && !ktb_ring_wait(ring, KTB_RING_ANY)) {
+		/* The second table, here too: once more, when a missed record has arrived. */
+		if (waiting != KTB_RING_ANY)
+			ring->ops->linger(ring);
 		return;
+	}
 	WRITE_ONCE(ring->ripe, READ_ONCE(ring->published));
 	ktb_ring_wake(ring);
 }
@@ -410,7 +416,8 @@ out:
  * @ring: the ring; no reader is bound to it
  *
  * Whoever mapped it before may have left anything there. A tail that cannot be
- * is set back to the last one that could: nothing after that was overwritten.
+ * is set back to the last one that could: nothing after that was overwritten. From
+ * one inside of a record there is no way to the next: all up to here is given up.
  */
 void ktb_ring_renew(struct ktb_ring *ring)
 {
@@ -437,9 +444,12 @@ void ktb_ring_renew(struct ktb_ring *ring)
 		smp_mb(); /* our stores before the look whether they are the last */
 	} while (head != READ_ONCE(ring->published) ||
 		 lost != local_read(&ring->lost));
-	if (!ring->overwrite && (ktb_ring_unread(ring) > ring->size ||
-				 READ_ONCE(page->data_tail) % sizeof(u64)))
+	if (ring->overwrite)
+		return;
+	if (ktb_ring_unread(ring) > ring->size || READ_ONCE(page->data_tail) % sizeof(u64))
 		WRITE_ONCE(page->data_tail, READ_ONCE(ring->tail));
+	if (ktb_ring_fit(ring, READ_ONCE(page->data_tail), head, SIZE_MAX) < 0)
+		WRITE_ONCE(page->data_tail, head);
 }
 
 /**

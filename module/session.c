@@ -20,6 +20,7 @@
 #include <linux/moduleparam.h>
 #include <linux/netlink.h>
 #include <linux/slab.h>
+#include <net/sock.h>
 
 #include "callchain.h"
 #include "session.h"
@@ -32,7 +33,7 @@ LIST_HEAD(ktb_sessions);
 BLOCKING_NOTIFIER_HEAD(ktb_notices);
 
 static unsigned int ktb_nr_sessions;	/* on the list; ktb_lock */
-static u32 ktb_last_session_id;		/* ktb_lock to change */
+static u32 ktb_last_session_id;		/* ktb_lock */
 static unsigned int ktb_nr_owned;	/* with an owner; ktb_lock to change */
 
 #define KTB_SESSION_FLAGS	(KTB_SESSION_PERSISTENT | KTB_SESSION_OVERWRITE | \
@@ -127,6 +128,19 @@ void ktb_session_look_again(struct ktb_session *session)
 	schedule_delayed_work(&session->linger, KTB_RING_LINGER);
 }
 
+/**
+ * ktb_session_settle - events of the session were disabled
+ * @session: the session
+ *
+ * Waits for hits under way. One that was turned away in the middle of its record
+ * may have published what nested there, and told nobody. Under ktb_lock.
+ */
+void ktb_session_settle(struct ktb_session *session)
+{
+	ktb_tracepoint_sync();
+	ktb_session_look_again(session);
+}
+
 static void ktb_session_tell_loss(struct work_struct *work)
 {
 	struct ktb_session *session =
@@ -162,11 +176,11 @@ ktb_session_alloc(const struct ktb_session_options *options)
 	session->max_stack = options->max_stack;
 	session->excluded_tgid = -1;
 	if (!(options->flags & KTB_SESSION_PERSISTENT))
-		session->owner_portid = options->owner_portid;
+		session->owner = options->owner;
 	session->owner_pid = task_tgid_nr(current);
 	if (!(options->flags & KTB_SESSION_COUNT_ONLY))
 		session->ring_size = roundup_pow_of_two(PAGE_ALIGN(options->ring_size));
-	WRITE_ONCE(ktb_last_session_id, ktb_last_session_id + 1 ?: 1);
+	ktb_last_session_id = ktb_last_session_id + 1 ?: 1;
 	session->id = ktb_last_session_id;
 	return session;
 }
@@ -224,7 +238,10 @@ struct ktb_session *ktb_session_create(const struct ktb_session_options *options
 	if (err)
 		goto err_put_buffers;
 	ktb_nr_sessions++;
-	WRITE_ONCE(ktb_nr_owned, ktb_nr_owned + !!session->owner_portid);
+	if (session->owner) {
+		sock_hold(session->owner);
+		WRITE_ONCE(ktb_nr_owned, ktb_nr_owned + 1);
+	}
 	ktb_session_notice(session, KTB_NOTICE_SESSION_NEW);
 	return session;
 
@@ -271,9 +288,13 @@ void ktb_session_destroy(struct ktb_session *session)
 	ktb_session_put_buffers(session);
 	ktb_session_rings_unlist(session);
 	ktb_nr_sessions--;
-	WRITE_ONCE(ktb_nr_owned, ktb_nr_owned - !!session->owner_portid);
+	if (session->owner) {
+		WRITE_ONCE(ktb_nr_owned, ktb_nr_owned - 1);
+		sock_put(session->owner);
+	}
 
-	WRITE_ONCE(session->dead, true);
+	/* What its events wrote comes first: pairs with ktb_session_dead(). */
+	smp_store_release(&session->dead, true);
 	ktb_session_rings_wake(session);
 	ktb_session_notice(session, KTB_NOTICE_SESSION_DEL);
 	ktb_session_put(session);
@@ -281,22 +302,19 @@ void ktb_session_destroy(struct ktb_session *session)
 
 /**
  * ktb_sessions_destroy_owned - a netlink socket closed: end what it owned
- * @portid: its port
  *
  * Called for every generic netlink socket of the system: the lock is taken only
- * if there is an owner at all. The port may have a new owner by then: a session
- * made meanwhile is not meant.
+ * if there is an owner at all. Not by its port: that may have a new owner by then.
  */
-void ktb_sessions_destroy_owned(u32 portid)
+void ktb_sessions_destroy_owned(void)
 {
-	u32 last = READ_ONCE(ktb_last_session_id);
 	struct ktb_session *session, *next;
 
 	if (!READ_ONCE(ktb_nr_owned))
 		return;
 	mutex_lock(&ktb_lock);
 	list_for_each_entry_safe(session, next, &ktb_sessions, node)
-		if (session->owner_portid == portid && session->id <= last)
+		if (session->owner && sock_flag(session->owner, SOCK_DEAD))
 			ktb_session_destroy(session);
 	mutex_unlock(&ktb_lock);
 }
@@ -318,7 +336,7 @@ void ktb_session_enable(struct ktb_session *session, bool enable)
 	list_for_each_entry(event, &session->events, node)
 		ktb_event_update_mode(event);
 	if (!enable)
-		ktb_tracepoint_sync();
+		ktb_session_settle(session);
 }
 
 static int ktb_reader_check(const struct ktb_reader *reader,

@@ -18,6 +18,7 @@
 
 struct netlink_ext_ack;
 struct perf_event_attr;
+struct sock;
 
 #define KTB_SESSIONS_MAX	64
 #define KTB_EVENTS_MAX		1024
@@ -35,7 +36,7 @@ struct perf_event_attr;
  * @id: number, never zero
  * @flags: KTB_SESSION_*, KTB_SESSION_DISABLED as given at first
  * @name: unique among the sessions on the list
- * @owner_portid: netlink port whose end ends the session, 0 when persistent
+ * @owner: netlink socket whose end ends the session, held; NULL when persistent
  * @owner_pid: process that made it
  * @enabled: whether its events write; ktb_lock
  * @dead: taken off the list; never reset
@@ -63,7 +64,7 @@ struct ktb_session {
 	u32 id;
 	u32 flags;
 	char name[KTRACE_BRIDGE_NAME_LEN + 1];
-	u32 owner_portid;
+	struct sock *owner;
 	pid_t owner_pid;
 	bool enabled;
 	bool dead;
@@ -113,7 +114,7 @@ struct ktb_reader {
  * @ring_size: bytes of data per CPU, rounded up to a power of two of pages
  * @watermark: unread bytes at which a sleeping reader is woken
  * @max_stack: most frames of a callchain, 0 for records without
- * @owner_portid: netlink port of the owner
+ * @owner: netlink socket of who asks for it
  */
 struct ktb_session_options {
 	const char *name;
@@ -121,7 +122,7 @@ struct ktb_session_options {
 	u64 ring_size;
 	u32 watermark;
 	u32 max_stack;
-	u32 owner_portid;
+	struct sock *owner;
 };
 
 /**
@@ -192,13 +193,14 @@ void ktb_sessions_exit(void);
 struct ktb_session *ktb_session_create(const struct ktb_session_options *options,
 				       struct netlink_ext_ack *extack);
 void ktb_session_destroy(struct ktb_session *session);
-void ktb_sessions_destroy_owned(u32 portid);
+void ktb_sessions_destroy_owned(void);
 void ktb_session_put(struct ktb_session *session);
 struct ktb_session *ktb_session_find(u32 id, const char *name);
 void ktb_session_enable(struct ktb_session *session, bool enable);
 void ktb_session_set_watermark(struct ktb_session *session, u32 watermark);
 void ktb_session_flush(struct ktb_session *session);
 void ktb_session_look_again(struct ktb_session *session);
+void ktb_session_settle(struct ktb_session *session);
 
 int ktb_reader_bind(struct ktb_reader *reader, const struct ktb_bind *bind);
 void ktb_reader_unbind(struct ktb_reader *reader);
@@ -213,6 +215,6 @@ void ktb_events_detach(struct ktb_session *session);
 void ktb_events_enable(struct ktb_session *session, bool enable);
 struct ktb_event *ktb_event_find(struct ktb_session *session, u64 id,
 				 const char *name);
-void ktb_event_ledger(const struct ktb_event *event, struct ktb_ledger *ledger);
+void ktb_event_ledger(struct ktb_event *event, struct ktb_ledger *ledger);
 
 #endif /* _KTB_SESSION_H */

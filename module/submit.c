@@ -39,12 +39,12 @@ struct ktb_throttle {
 	struct ktb_sample_id sample_id;
 };
 
-static struct ktb_sample_id ktb_sample_id(u64 id, const struct ktb_ring *ring)
+static struct ktb_sample_id ktb_sample_id(u64 id, const struct ktb_ring *ring, u64 time)
 {
 	return (struct ktb_sample_id) {
 		.pid		= current->tgid,
 		.tid		= current->pid,
-		.time		= ktb_clock(),
+		.time		= time,
 		.cpu		= ring->cpu,
 		.identifier	= id,
 	};
@@ -160,9 +160,10 @@ static __always_inline bool ktb_ring_begin(struct ktb_ring *ring, unsigned int s
 /*
  * State in the stream that hits were lost before what comes next. The room for it
  * comes first: a context that nests here writes behind that, and if it states the
- * loss itself, 0 is left to us.
+ * loss itself, 0 is left to us. @time is that of what comes next, so that who sorts by
+ * it has both in this order.
  */
-static bool ktb_lost_write(struct ktb_ring *ring, u64 id, u8 context)
+static bool ktb_lost_write(struct ktb_ring *ring, u64 id, u64 time, u8 context)
 {
 	struct ktb_lost *record;
 	unsigned long lost;
@@ -178,7 +179,7 @@ static bool ktb_lost_write(struct ktb_ring *ring, u64 id, u8 context)
 		.header.size	= sizeof(*record),
 		.id		= id,
 		.lost		= ktb_ring_lost_take(ring, lost),
-		.sample_id	= ktb_sample_id(id, ring),
+		.sample_id	= ktb_sample_id(id, ring, time),
 	};
 	ktb_ring_commit(ring, context);
 	return true;
@@ -198,7 +199,7 @@ static bool ktb_event_lose(struct ktb_event_cpu *ec, local_t *ledger)
  */
 static bool ktb_event_reserve(const struct ktb_event *event,
 			      struct ktb_event_cpu *ec, unsigned int size,
-			      u8 context, void **record)
+			      u64 time, u8 context, void **record)
 {
 	struct ktb_ring *ring = ec->ring;
 
@@ -208,7 +209,7 @@ static bool ktb_event_reserve(const struct ktb_event *event,
 		return ktb_event_lose(ec, &ec->lost_recursion);
 	if (size > ring->max_record)
 		return ktb_event_lose(ec, &ec->lost_big);
-	if (!ktb_lost_write(ring, event->id, context) ||
+	if (!ktb_lost_write(ring, event->id, time, context) ||
 	    !ktb_ring_begin(ring, size, context, record))
 		return ktb_event_lose(ec, &ec->lost_full);
 	return true;
@@ -238,7 +239,7 @@ static struct ktb_hit ktb_sample_begin(const struct ktb_event *event,
 	/* A callchain took long: what nested in that is earlier than this hit's record. */
 	time = ktb_clock();
 	full = ALIGN(raw + size, sizeof(u64));
-	if (ktb_event_reserve(event, ec, full, hit.context, &record)) {
+	if (ktb_event_reserve(event, ec, full, time, hit.context, &record)) {
 		sample = record;
 		ktb_sample_fill(sample, record + raw, size, event, time);
 		sample->ip = place->ip;
@@ -484,8 +485,14 @@ void ktb_event_throttle(struct ktb_event *event, bool throttle)
 	struct ktb_event_cpu *ec = this_cpu_ptr(event->cpu);
 	u8 context = ktb_context(ec->ring);
 	struct ktb_throttle *record;
+	u64 time = ktb_clock();
 	void *room;
 
+	/* Disabled, it says nothing, and has nothing to take back. */
+	if (READ_ONCE(event->mode) & KTB_EVENT_DISABLED) {
+		ec->is_throttled = false;
+		return;
+	}
 	ec->is_throttled = throttle;
 	if (throttle)
 		local_inc(&ec->throttled);
@@ -496,12 +503,11 @@ void ktb_event_throttle(struct ktb_event *event, bool throttle)
 	*record = (struct ktb_throttle) {
 		.header.type	= throttle ? PERF_RECORD_THROTTLE : PERF_RECORD_UNTHROTTLE,
 		.header.size	= sizeof(*record),
-		.time		= ktb_clock(),
+		.time		= time,
 		.id		= event->id,
 		.stream_id	= event->id,
-		.sample_id	= ktb_sample_id(event->id, ec->ring),
+		.sample_id	= ktb_sample_id(event->id, ec->ring, time),
 	};
-	record->sample_id.time = record->time;
 	ktb_ring_commit(ec->ring, context);
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The threads whose hits an event takes: a bitmap over thread numbers, so that
- * a hit costs one bit test, whoever is meant. Probes of our own on fork, exec
- * and exit keep it true: a number is in it from before its thread first runs
+ * a hit costs one bit test, whoever is meant. Probes of our own on new tasks,
+ * exec and exit keep it true: a number is in it from before its thread first runs
  * until it exits, as perf keeps events on a task.
  *
  * A thread that execs takes over the number of its group's leader, which exits
@@ -17,6 +17,7 @@
 #include <linux/tracepoint.h>
 #include <linux/vmalloc.h>
 #include <trace/events/sched.h>
+#include <trace/events/task.h>
 
 #include "compat.h"
 #include "session.h"
@@ -30,13 +31,18 @@
  * after all others: an event on the same tracepoint is still to be taken.
  */
 
-static notrace void ktb_target_fork(void *data, struct task_struct *parent,
-				    struct task_struct *child)
+/* Not sched_process_fork, which io_uring's and vhost's threads do not pass. */
+static notrace void ktb_target_newtask(void *data, KTB_NEWTASK_PROTO)
 {
 	struct ktb_target *target = data;
 
-	if (test_bit(parent->pid, target->threads))
-		set_bit(child->pid, target->threads);
+	if (!task->pid) /* of a CPU that is brought up */
+		return;
+	if (target->asked.inherit && test_bit(current->pid, target->threads))
+		set_bit(task->pid, target->threads);
+	/* Left behind by an exec that failed with the number of the leader already taken. */
+	else if (unlikely(test_bit(task->pid, target->threads)))
+		clear_bit(task->pid, target->threads);
 }
 
 static notrace void ktb_target_exec(void *data, struct task_struct *task,
@@ -66,21 +72,15 @@ static const struct ktb_target_probe {
 } ktb_target_probes[] = {
 	{ "sched:sched_process_exit", ktb_target_exit, 0 },
 	{ "sched:sched_process_exec", ktb_target_exec, TRACEPOINT_DEFAULT_PRIO },
-	/* The last one: not wanted without inherit. */
-	{ "sched:sched_process_fork", ktb_target_fork, TRACEPOINT_DEFAULT_PRIO },
+	{ "task:task_newtask", ktb_target_newtask, TRACEPOINT_DEFAULT_PRIO },
 };
 
 /* A tracepoint whose prototype is another breaks the build here. */
 static inline void ktb_target_check_probes(void)
 {
-	check_trace_callback_type_sched_process_fork(ktb_target_fork);
 	check_trace_callback_type_sched_process_exec(ktb_target_exec);
 	check_trace_callback_type_sched_process_exit(ktb_target_exit);
-}
-
-static unsigned int ktb_target_nr_probes(const struct ktb_target *target)
-{
-	return ARRAY_SIZE(ktb_target_probes) - !target->asked.inherit;
+	check_trace_callback_type_task_newtask(ktb_target_newtask);
 }
 
 /* Take off the first @nr probes, and wait until they have returned. */
@@ -100,12 +100,12 @@ static void ktb_target_unhook(struct ktb_target *target, unsigned int nr)
 
 static int ktb_target_hook(struct ktb_target *target)
 {
-	unsigned int i, nr = ktb_target_nr_probes(target);
+	unsigned int i;
 	struct tracepoint *tp;
 	u16 type;
 	int err;
 
-	for (i = 0; i < nr; i++) {
+	for (i = 0; i < ARRAY_SIZE(ktb_target_probes); i++) {
 		const struct ktb_target_probe *probe = &ktb_target_probes[i];
 
 		err = ktb_tracepoint_find(probe->event, &tp, &type) ?:
@@ -135,17 +135,14 @@ static bool ktb_target_is_gone(struct task_struct *task)
 	       !(thread_group_leader(task) && atomic_read(&task->signal->live));
 }
 
-/* Whether it was added: not if it was there, or is on its way out. */
-static bool ktb_target_add_task(struct ktb_target *target, struct task_struct *task)
+static void ktb_target_add_task(struct ktb_target *target, struct task_struct *task)
 {
 	if (test_and_set_bit(task->pid, target->threads))
-		return false;
+		return;
 	/* Set first, then look: an exit in between clears it itself. */
 	smp_mb__after_atomic();
-	if (!ktb_target_is_gone(task))
-		return true;
-	clear_bit(task->pid, target->threads);
-	return false;
+	if (ktb_target_is_gone(task))
+		clear_bit(task->pid, target->threads);
 }
 
 static int ktb_target_add_thread(struct ktb_target *target, u32 nr)
@@ -162,26 +159,22 @@ static int ktb_target_add_thread(struct ktb_target *target, u32 nr)
 }
 
 /*
- * A thread that is made meanwhile is seen by the fork probe if its parent was
- * in by then, and by another round here if not.
+ * A thread that is made meanwhile is put at the end of the list, and its maker is in
+ * when we come there: either we see it, or the probe does, which comes after that.
  */
 static int ktb_target_add_process(struct ktb_target *target, u32 nr)
 {
 	struct task_struct *task = ktb_target_find(nr), *thread;
-	bool again, gone;
+	bool gone = true;
 
 	if (!task)
 		return -ESRCH;
-	do {
-		again = false;
-		gone = true;
-		rcu_read_lock();
-		for_each_thread(task, thread) {
-			again |= ktb_target_add_task(target, thread);
-			gone &= ktb_target_is_gone(thread);
-		}
-		rcu_read_unlock();
-	} while (again);
+	rcu_read_lock();
+	for_each_thread(task, thread) {
+		ktb_target_add_task(target, thread);
+		gone &= ktb_target_is_gone(thread);
+	}
+	rcu_read_unlock();
 	put_task_struct(task);
 	return gone ? -ESRCH : 0;
 }
@@ -258,7 +251,7 @@ static int ktb_target_follow(struct ktb_target *target, struct netlink_ext_ack *
 	}
 	err = ktb_target_add(target, extack);
 	if (err)
-		ktb_target_unhook(target, ktb_target_nr_probes(target));
+		ktb_target_unhook(target, ARRAY_SIZE(ktb_target_probes));
 	return err;
 }
 
@@ -311,6 +304,6 @@ void ktb_target_put(struct ktb_target *target)
 	if (!target || --target->users)
 		return;
 	list_del(&target->node);
-	ktb_target_unhook(target, ktb_target_nr_probes(target));
+	ktb_target_unhook(target, ARRAY_SIZE(ktb_target_probes));
 	ktb_target_free(target);
 }

@@ -31,7 +31,7 @@ struct ktb_target_options {
 /**
  * struct ktb_target - a set of threads
  *
- * Kept true by probes of its own on fork, exec and exit.
+ * Kept true by probes of its own on new tasks, exec and exit.
  *
  * @node: in the list of all; ktb_lock
  * @users: events that have it; ktb_lock

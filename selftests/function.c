@@ -311,7 +311,12 @@ TEST_F(function, refusals)
 	static const char *const ours[] = { "ktb_event_submit", NULL };
 	static const char *const exits[] = { "vfs_read", "do_exit", NULL };
 	static const char *const works[] = { "vfs_*", "copy_from_user_nofault", NULL };
-
+	const struct perf_event_attr clock = {
+		.type = PERF_TYPE_SOFTWARE,
+		.size = sizeof(clock),
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000,
+	};
 	struct ktb_msg m;
 
 	ktb_msg_init(&self->nl, &m, KTB_CMD_EVENT_ATTACH, 0);
@@ -319,6 +324,13 @@ TEST_F(function, refusals)
 	ktb_put_str(&m, KTB_A_EVENT_NAME, "function:test");
 	ktb_put(&m, KTB_A_EVENT_FUNCTION, "ksys_read", 9);
 	EXPECT_REFUSED(&self->nl, EINVAL, "must end in a NUL",
+		       ktb_nl_do(&self->nl, &m, NULL, NULL));
+	ktb_msg_init(&self->nl, &m, KTB_CMD_EVENT_ATTACH, 0);
+	ktb_put_u32(&m, KTB_A_EVENT_SESSION_ID, self->s.id);
+	ktb_put_str(&m, KTB_A_EVENT_NAME, "function:test");
+	ktb_put_str(&m, KTB_A_EVENT_FUNCTION, "ksys_read");
+	ktb_put(&m, KTB_A_EVENT_PERF_ATTR, &clock, sizeof(clock));
+	EXPECT_REFUSED(&self->nl, EINVAL, "perf-attr: not for functions",
 		       ktb_nl_do(&self->nl, &m, NULL, NULL));
 	EXPECT_REFUSED(&self->nl, EINVAL, "graph: needs a function", attach(self, true, 0, none));
 	EXPECT_REFUSED(&self->nl, EINVAL, "function:", attach(self, false, 0, unknown));

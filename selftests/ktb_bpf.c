@@ -22,6 +22,7 @@ int ktb_map_create(__u32 type, __u32 key, __u32 value, __u32 entries)
 		.key_size = key,
 		.value_size = value,
 		.max_entries = entries,
+		.map_flags = type == BPF_MAP_TYPE_LPM_TRIE ? BPF_F_NO_PREALLOC : 0,
 	};
 
 	return ktb_bpf(BPF_MAP_CREATE, &attr);

@@ -205,6 +205,7 @@ void ktb_ring_walk(struct ktb_ring *ring, struct ktb_walk *walk, ktb_sample_fn f
 	bool chain = ring->page->sample_type & PERF_SAMPLE_CALLCHAIN;
 	const struct perf_event_header *h;
 	struct ktb_sample s;
+	__u64 stated = 0;
 
 	while ((h = ktb_ring_next(ring))) {
 		walk->bytes += h->size;
@@ -217,8 +218,12 @@ void ktb_ring_walk(struct ktb_ring *ring, struct ktb_walk *walk, ktb_sample_fn f
 		} else if (s.type == PERF_RECORD_LOST) {
 			walk->lost_records++;
 			walk->lost += s.lost;
+			stated = s.time;
 		} else {
 			walk->samples++;
+			/* Who sorts by time must find a loss before what came after it. */
+			walk->malformed += s.time < stated;
+			stated = 0;
 			if (fn)
 				fn(&s, arg);
 		}

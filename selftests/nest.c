@@ -4,6 +4,7 @@
  * between any two instructions of the other. modules/ktb_test_nest fires them.
  * Every record is whole, in order of reservation, and every hit in the ledger.
  */
+#include "ktb_bpf.h"
 #include "ktb_test.h"
 
 #include <fcntl.h>
@@ -445,6 +446,60 @@ TEST_F_TIMEOUT(nest, the_outermost_wakes, 60)
 	EXPECT_LEDGER(&self->e.sum);
 	EXPECT_EQ(fired[TASK] + fired[SOFTIRQ] + fired[HARDIRQ] + fired[NMI], self->e.sum.hits);
 	end(_metadata, self);
+}
+
+/*
+ * The same with programs, which look at records made aside: nobody writes to the ring
+ * while one runs, and who hits then is lost.
+ */
+TEST_F_TIMEOUT(nest, the_lost_wake_once, 60)
+{
+	int map = ktb_map_create(BPF_MAP_TYPE_ARRAY, 4, 8, 1), at = 0, traps, prog;
+	static const char * const names[] = { EVENT, "irq_vectors:irq_work_exit" };
+	struct pollfd reader = { .events = POLLIN };
+	struct ktb_event e[ARRAY_SIZE(names)];
+	struct ktb_prog p = {};
+	char what[32];
+
+	REQUIRE_STEPS();
+	ktb_emit_count(&p, map);
+	ktb_emit_mov_imm(&p, 7, 0);
+	ktb_emit_end(&p, 7);
+	prog = ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p);
+	ASSERT_LE(0, prog)
+		TH_LOG("%s", ktb_bpf_log);
+	ASSERT_EQ(0, ktb_pin(self->w.cpu));
+	begin(_metadata, self, ROOM);
+	ASSERT_EQ(0, ktb_event_detach(&self->nl, self->s.id, self->e.id, NULL));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct ktb_attach how = { .name = names[i], .program = &prog };
+
+		ASSERT_EQ(0, ktb_event_attach_as(&self->nl, self->s.id, &how, &e[i]))
+			TH_LOG("%s: %s", names[i], self->nl.text);
+	}
+	reader.fd = self->fd;
+	/* The program comes behind the making of the record, and is short. */
+	do {
+		__u64 fired[CONTEXTS];
+
+		ASSERT_LE(0, poll(&reader, 1, 0));
+		snprintf(what, sizeof(what), "step 1 %d", at);
+		ASSERT_EQ(0, write_run(what));
+		ASSERT_EQ(0, read_fired(fired, &traps));
+		ASSERT_EQ(0, ktb_event_get(&self->nl, self->s.id, e[0].id, &e[0]));
+		at = at ? at + traps / 60 + 1 : traps / 3;
+	} while (at < traps && !e[0].sum.lost_recursion);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		ASSERT_EQ(0, ktb_event_get(&self->nl, self->s.id, e[i].id, &e[i]));
+		EXPECT_LEDGER(&e[i].sum);
+		EXPECT_LT(0, e[i].sum.filtered);
+		EXPECT_EQ(0, e[i].sum.written);
+	}
+	/* What was fired from within a program. */
+	EXPECT_LT(0, e[0].sum.lost_recursion);
+	end(_metadata, self);
+	close(prog);
+	close(map);
 }
 
 TEST_HARNESS_MAIN

@@ -77,6 +77,17 @@ static int load_odd(int map, __u32 type)
 	return ktb_prog_load(type, &p);
 }
 
+/* Keeps each hit, and might look into the map. */
+static int load_with(int map, __u32 type)
+{
+	struct ktb_prog p = {};
+
+	ktb_emit_map(&p, 7, map);
+	ktb_emit_mov_imm(&p, 7, 1);
+	ktb_emit_end(&p, 7);
+	return ktb_prog_load(type, &p);
+}
+
 /* Keeps a hit whose number at @offset of the context has no bit of @mask. */
 static int load_without(int offset, int mask)
 {
@@ -574,6 +585,23 @@ TEST_F(program, refused)
 		       ktb_event_attach_as(&self->nl, self->s.id, &how, NULL));
 	close(self->prog);
 
+	/* Tail calls lead to programs with who knows what maps. */
+	close(self->map);
+	self->map = ktb_map_create(BPF_MAP_TYPE_PROG_ARRAY, 4, 4, 1);
+	ASSERT_LE(0, self->map);
+	ASSERT_LOADED(load_with(self->map, BPF_PROG_TYPE_PERF_EVENT));
+	EXPECT_REFUSED(&self->nl, EINVAL, "tail calls",
+		       ktb_event_attach_as(&self->nl, self->s.id, &how, NULL));
+	close(self->prog);
+
+	/* Allocates under its lock, and kmem:kmalloc comes back to it. */
+	close(self->map);
+	self->map = ktb_map_create(BPF_MAP_TYPE_LPM_TRIE, 8, 8, 16);
+	ASSERT_LE(0, self->map);
+	ASSERT_LOADED(load_with(self->map, BPF_PROG_TYPE_TRACEPOINT));
+	EXPECT_REFUSED(&self->nl, EINVAL, "LPM tries", attach(self, ENTER, 0));
+	close(self->prog);
+
 	/* The last bytes of a record are for everybody, the next for nobody. */
 	ktb_emit_load(&p, 7, 1, self->arg1 + 32);
 	ktb_emit_end(&p, 7);
@@ -585,6 +613,58 @@ TEST_F(program, refused)
 	self->prog = good;
 	EXPECT_EQ(0, attach(self, ENTER, 0))
 		TH_LOG("%s", self->nl.text);
+}
+
+static void take_text(__u8 cmd, const struct nlattr *attrs, size_t len, void *arg)
+{
+	const struct nlattr *a;
+	int *texts = arg;
+	size_t left;
+
+	(void)cmd;
+	ktb_attr_for_each(a, attrs, len, left)
+		*texts += (a->nla_type & NLA_TYPE_MASK) == KTB_A_EVENT_PROGRAM_TEXT;
+}
+
+/* More than a message holds: none goes without its text for that. */
+TEST_F(program, texts_in_a_dump)
+{
+	static char text[KTRACE_BRIDGE_PROGRAM_TEXT_LEN + 1];
+	const struct ktb_attach how = { .program = &self->prog, .program_text = text };
+	static const char * const names[] = {
+		"sched:sched_switch", "sched:sched_wakeup", "sched:sched_waking",
+		"sched:sched_process_fork", "sched:sched_process_exit", "sched:sched_process_free",
+		"signal:signal_generate", "signal:signal_deliver", "timer:timer_start",
+		"timer:timer_init", "timer:timer_cancel", "timer:hrtimer_init",
+		"timer:hrtimer_start", "timer:hrtimer_cancel", "irq:softirq_entry",
+		"irq:softirq_exit", "irq:softirq_raise", "task:task_newtask", "task:task_rename",
+		"workqueue:workqueue_execute_start", "workqueue:workqueue_execute_end",
+		"workqueue:workqueue_queue_work", "power:cpu_idle", "power:cpu_frequency",
+		"printk:console", "oom:oom_score_adj_update", "kmem:kfree", "net:net_dev_queue",
+		"net:netif_rx", "skb:kfree_skb", "block:block_rq_issue", "block:block_rq_insert",
+		"writeback:writeback_start", "writeback:writeback_written", "module:module_load",
+		"module:module_free", "raw_syscalls:sys_exit", "regmap:regmap_reg_read",
+	};
+	int attached = 0, texts = 0;
+	struct ktb_prog p = {};
+	struct ktb_msg m;
+
+	memset(text, 'x', sizeof(text) - 1);
+	ktb_emit_mov_imm(&p, 7, 1);
+	ktb_emit_end(&p, 7);
+	ASSERT_LOADED(ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p));
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_program", KTB_SESSION_DISABLED, 4096, &self->s));
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		struct ktb_attach one = how;
+
+		one.name = names[i];
+		attached += !ktb_event_attach_as(&self->nl, self->s.id, &one, NULL);
+	}
+	/* Some are not in each kernel; a message of a dump has 32 KiB at most. */
+	ASSERT_LT(32, attached);
+	ktb_msg_init(&self->nl, &m, KTB_CMD_EVENT_GET, NLM_F_DUMP);
+	ASSERT_EQ(0, ktb_nl_do(&self->nl, &m, take_text, &texts));
+	EXPECT_EQ(attached, texts);
 }
 
 /* ---- life ---- */

@@ -191,6 +191,47 @@ TEST_F(life, inherited_socket_keeps_it)
 	EXPECT_TRUE(ktb_wait_for(ktb_session_count(&self->nl) == 0, 10));
 }
 
+#define ROUNDS	300
+
+/* Opens a socket, whose port is the process's number if nobody has that. */
+static void own_for_a_moment(struct ktb_worker *w)
+{
+	for (__u64 i = 0; i < w->count; i++) {
+		struct ktb_session s;
+		struct ktb_nl nl;
+
+		if (ktb_nl_open(&nl))
+			continue;
+		if (!ktb_session_new(&nl, w->arg, KTB_SESSION_COUNT_ONLY, 0, &s) &&
+		    ktb_session_get(&nl, s.id, &s))
+			w->magic++;
+		ktb_nl_close(&nl);
+	}
+}
+
+/* Who has the port of one that closes keeps what is his. */
+TEST_F(life, port_of_another)
+{
+	struct ktb_worker w[2] = {};
+
+	ktb_nl_close(&self->owner);
+	for (int i = 0; i < 2; i++) {
+		w[i] = (struct ktb_worker) {
+			.work = own_for_a_moment, .count = ROUNDS, .cpu = i % ktb_cpus(),
+			.arg = i ? "t_one" : "t_another",
+		};
+		ASSERT_EQ(0, ktb_worker_start(&w[i]));
+	}
+	for (int i = 0; i < 2; i++)
+		ktb_worker_go(&w[i]);
+	for (int i = 0; i < 2; i++) {
+		EXPECT_TRUE(ktb_wait_for(ktb_worker_done(&w[i]), 60));
+		ktb_worker_finish(&w[i]);
+		EXPECT_EQ(0, w[i].magic);
+	}
+	ASSERT_EQ(0, ktb_nl_open(&self->owner));
+}
+
 TEST_F(life, goes_with_its_killed_owner)
 {
 	struct ktb_nl nl;

@@ -8,6 +8,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <linux/io_uring.h>
 #include <linux/sched.h>
 
 #include "ktb_cast.h"
@@ -170,6 +171,28 @@ static void scene_no_family(struct ktb_cast *cast)
 	ktb_cast_wait(cast);
 	ktb_cast_act(cast, CALLS / 2, true);
 	family(cast, false);
+}
+
+/* Threads that the kernel makes for a process are the process's: one of io_uring's ends. */
+TEST_F(targets, the_kernels_threads_of_a_process)
+{
+	struct io_uring_params params = { .flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 1 };
+	const __u32 pid = getpid();
+	struct ktb_attach how = {
+		.name = "sched:sched_process_exit", .pids = &pid, .npids = 1, .inherit = true,
+	};
+	int fd;
+
+	ASSERT_EQ(0, ktb_event_attach_as(&self->nl, self->s.id, &how, &self->e));
+	fd = syscall(SYS_io_uring_setup, 1, &params);
+	if (fd < 0 && errno == ENOSYS)
+		SKIP(return, "no io_uring in this kernel");
+	ASSERT_LE(0, fd)
+		TH_LOG("%s", strerror(errno));
+	close(fd);
+	EXPECT_TRUE(ktb_wait_for(!ktb_event_get(&self->nl, self->s.id, self->e.id, &self->e) &&
+				 ktb_ledger_own(&self->e.sum), 20));
+	EXPECT_EQ(1, ktb_ledger_own(&self->e.sum));
 }
 
 TEST_F(targets, without_inherit_none_of_them)

@@ -14,7 +14,10 @@
  *
  * - A ring's records that are not published yet belong to a writer that started
  *   after the last published one was done, on the same CPU, so they are younger
- *   than every published one: the ring is safe up to its latest time.
+ *   than every published one: the ring is safe up to its latest time. (But for one
+ *   that an interrupt came in between its look at the clock and its reservation, a
+ *   few instructions: that is late, below. To wait for the slack instead would cost
+ *   the busiest ring ten milliseconds of room.)
  * - A record that was not published when we read its ring's head, but has a time
  *   before now, was being written at that moment. Writers run with preemption
  *   off; only interrupts (and a hypervisor) hold them up. With the slack for an
