@@ -15,26 +15,21 @@ static struct ktb_event_info *find(struct recorder *recorder, uint64_t id)
 	return NULL;
 }
 
-/*
- * The ledger of the CPU that is recorded, where that is not all of them. Of a machine
- * with many an event comes in parts: NULL if it is not in this one.
- */
-static const struct ktb_ledger *ledger_of(const struct recorder *recorder,
-					  const struct ktb_event_info *event)
+/* The ledger of the CPU that is recorded, where that is not all of them. */
+static struct ktb_ledger ledger_of(const struct recorder *recorder,
+				   const struct ktb_event_info *event)
 {
 	if (recorder->cpu < 0)
-		return &event->ledger;
+		return event->ledger;
 	for (unsigned int i = 0; i < event->nr_cpu_ledgers; i++)
 		if (event->cpu_ledgers[i].cpu == recorder->cpu)
-			return &event->cpu_ledgers[i];
-	return NULL;
+			return event->cpu_ledgers[i];
+	return (struct ktb_ledger){ .cpu = recorder->cpu }; /* it had no hit there */
 }
 
 static bool take_event(struct recorder *recorder, const struct ktb_event_info *event)
 {
-	const struct ktb_ledger *ledger = ledger_of(recorder, event);
 	struct ktb_event_info *known = find(recorder, event->id), *all;
-	struct ktb_ledger before;
 	uint64_t *stated;
 
 	if (!known) {
@@ -48,11 +43,9 @@ static bool take_event(struct recorder *recorder, const struct ktb_event_info *e
 		recorder->events = all;
 		stated[recorder->nr_events] = 0;
 		known = &all[recorder->nr_events++];
-		known->ledger = (struct ktb_ledger){ .cpu = recorder->cpu };
 	}
-	before = known->ledger;
 	ktb_event_info_copy(known, event);
-	known->ledger = ledger ? *ledger : before;
+	known->ledger = ledger_of(recorder, event);
 	return true;
 }
 

@@ -170,11 +170,27 @@ static int parse_one(struct nlattr *head, int len, void *arg)
 	return 0;
 }
 
+/* More CPUs of an event; all else is told anew. */
+static int parse_more(struct nlattr *head, int len, struct ktb_event_info *event)
+{
+	event->nr_pids = 0;
+	event->nr_tids = 0;
+	return parse_one(head, len, event);
+}
+
+static bool is_last(const struct event_list *list, const struct nlattr *id)
+{
+	return list->nr && id && ktb_attr_uint(id) == list->all[list->nr - 1].id;
+}
+
+/* What is not in one message of a dump goes on in the next. */
 static int parse_next(struct nlattr *head, int len, void *arg)
 {
 	struct event_list *list = arg;
 	struct ktb_event_info *all;
 
+	if (is_last(list, nla_find(head, len, KTB_A_EVENT_ID)))
+		return parse_more(head, len, &list->all[list->nr - 1]);
 	all = ktb_array_more(list->all, list->nr, sizeof(*all));
 	if (!all)
 		return -ENOMEM;

@@ -138,11 +138,19 @@ static int parse_one(struct nlattr *head, int len, void *arg)
 	return 0;
 }
 
+static bool is_last(const struct session_list *list, const struct nlattr *id)
+{
+	return list->nr && id && ktb_attr_uint(id) == list->all[list->nr - 1].id;
+}
+
+/* What is not in one message of a dump goes on in the next: more rings, the rest anew. */
 static int parse_next(struct nlattr *head, int len, void *arg)
 {
 	struct session_list *list = arg;
 	struct ktb_session_info *all;
 
+	if (is_last(list, nla_find(head, len, KTB_A_SESSION_ID)))
+		return parse_one(head, len, &list->all[list->nr - 1]);
 	all = ktb_array_more(list->all, list->nr, sizeof(*all));
 	if (!all)
 		return -ENOMEM;
