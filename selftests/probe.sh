@@ -16,11 +16,11 @@ tracing=/sys/kernel/tracing
 finish() {
 	cd /
 	ktbctl detach >/dev/null 2>&1
-	ktbctl probe -d '*' >/dev/null 2>&1
+	ktbctl probe -d '*:*' >/dev/null 2>&1
 	rm -rf "$dir"
 }
 trap finish EXIT
-begin_tests 45
+begin_tests 47
 
 there_is() { ktbctl probe -l | grep -q "^$1 "; }
 no_probes() { [ ! -s $tracing/kprobe_events ] && [ ! -s $tracing/uprobe_events ]; }
@@ -81,7 +81,13 @@ check_perf "and perf prints them" done_ '[ "$(grep -c "vfs_read:.*=\(0x309\|777\
 	'[ "$(grep -c "sys9:other:.*cnt=777 a=\"dd\".* c={0x" "$out")" -ge 20 ]'
 run perf stat -e ktb:vfs_read -a -x, -- dd if=/dev/zero of=/dev/null bs=777 count=20
 check_perf "and perf counts them" done_ 'complains "^[1-9][0-9]*,,ktb:vfs_read"'
-run ktbctl probe -d 'sys9:*' '*'
+echo 'p:foreign/kept vfs_read' >>$tracing/kprobe_events
+run ktbctl probe -d '*'
+check "a pattern without a system removes those of ktb alone" done_ 'says "removed ktb:vfs_read"' \
+	'! there_is ktb:vfs_read' 'there_is sys9:other' 'there_is foreign:kept'
+run ktbctl probe -d 'kept'
+check "as a name is of ktb alone" failed "complains \"no probe 'kept'\"" 'there_is foreign:kept'
+run ktbctl probe -d 'sys9:*' 'foreign:*'
 check "removed by patterns" done_ no_probes
 
 # ---- in a program ----

@@ -27,7 +27,8 @@ static const char help_probe[] =
 	"                    'name=+0(%si):ustring'; see ktbctl-probe(1)\n"
 	"      --temporary   remove it when the last session that it was attached to lets\n"
 	"                    go of it\n"
-	"  -d, --del NAME    remove an event, or those of a pattern such as '*' (quote it)\n"
+	"  -d, --del NAME    remove an event, or those of a pattern such as '*' (quote it),\n"
+	"                    of system ktb if none is given\n"
 	"  -l, --list        list all such events, whoever made them\n"
 	"      --json        print JSON\n"
 	"\n"
@@ -154,11 +155,11 @@ static bool is_meant(const struct ktb_probe *probe, const char *pattern)
 {
 	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 2];
 
-	/* Without a system, of those made here. */
+	/* Without a system, of those made here: '*' is not everybody's. */
+	if (!strchr(pattern, ':'))
+		return !strcmp(probe->system, "ktb") && !fnmatch(pattern, probe->event, 0);
 	snprintf(name, sizeof(name), "%s:%s", probe->system, probe->event);
-	return !fnmatch(pattern, name, 0) ||
-	       (!strchr(pattern, ':') && !strcmp(probe->system, "ktb") &&
-		!fnmatch(pattern, probe->event, 0));
+	return !fnmatch(pattern, name, 0);
 }
 
 static int del_one(const struct context *context, const struct ktb_probe *probe,
