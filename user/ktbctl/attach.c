@@ -15,11 +15,15 @@ static const char over_limit[] = "over the limit for patterns (--max-events)";
 /* What goes for any event just as well: it is not that this one cannot be attached. */
 static bool is_general(const struct ktb_conn *conn, int err)
 {
+	static const char *const own[] = { "name", "perf-attr", "function", "program" };
 	const char *attr = ktb_conn_error_attr(conn);
 
 	if (err == -ESRCH || err == -ENOMEM || err == -E2BIG)
 		return true;
-	return attr && strcmp(attr, "name") && strcmp(attr, "program");
+	for (unsigned int i = 0; i < ARRAY_SIZE(own); i++)
+		if (attr && !strcmp(attr, own[i]))
+			return false;
+	return attr;
 }
 
 /*

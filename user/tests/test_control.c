@@ -181,12 +181,53 @@ static void test_events(struct ktb_conn *conn)
 	ktb_event_list_free(list, nr);
 }
 
+/* ---- refusals ---- */
+
+/* Name of the attribute that a refusal says is missing. */
+static const char *missing(struct ktb_conn *conn, int cmd, uint32_t type)
+{
+	struct nl_msg *msg = nlmsg_alloc_simple(NLMSG_ERROR, NLM_F_CAPPED | NLM_F_ACK_TLVS);
+	struct nlmsgerr error = { .error = -22 };
+	struct nl_msg *request;
+
+	nlmsg_append(msg, &error, sizeof(error), NLMSG_ALIGNTO);
+	nla_put_u32(msg, NLMSGERR_ATTR_MISS_TYPE, type);
+	answer_add(msg);
+	if (ktb_request_new(conn, cmd, 0, &request) || !ktb_request_send(conn, request, NULL))
+		return NULL;
+	return ktb_conn_error_attr(conn);
+}
+
+static void all_have_names(struct ktb_conn *conn, int cmd, uint32_t max, const char *what)
+{
+	uint32_t nameless = 0;
+
+	for (uint32_t type = 1; type <= max && !nameless; type++)
+		if (!missing(conn, cmd, type))
+			nameless = type;
+	if (!ok(!nameless, "a refusal names any attribute of %s", what))
+		printf("# extack.c has no name for number %u\n", nameless);
+	ok(!missing(conn, cmd, max + 1), "and has none for what is not known");
+}
+
+static void test_names(struct ktb_conn *conn)
+{
+	const char *name = missing(conn, KTB_CMD_EVENT_ATTACH, KTB_A_EVENT_PERF_ATTR);
+
+	ok(name && !strcmp(name, "perf-attr"), "a refusal is about an attribute");
+	ok(!strcmp(ktb_conn_error(conn), "perf-attr is missing"), "which its text names");
+	all_have_names(conn, KTB_CMD_SESSION_NEW, KTB_A_SESSION_MAX, "a session");
+	all_have_names(conn, KTB_CMD_EVENT_ATTACH, KTB_A_EVENT_MAX, "an event");
+	all_have_names(conn, KTB_CMD_SOURCE_GET, KTB_A_SOURCE_MAX, "a source");
+}
+
 int main(void)
 {
 	struct ktb_conn *conn = connect_to_nobody();
 
 	test_sessions(conn);
 	test_events(conn);
+	test_names(conn);
 	ktb_conn_free(conn);
 	return tap_end();
 }
