@@ -29,7 +29,7 @@ id_of() {
 	cat "$tracing/events/$(echo "$1" | tr : /)/id"
 }
 
-begin_tests 63
+begin_tests 65
 ktbctl detach >/dev/null 2>&1
 
 # ---- list ----
@@ -110,6 +110,23 @@ run ktbctl disable no_such:event
 check "disable what is not there" failed 'complains "no event"'
 run ktbctl disable -s no_such
 check "disable of no session" failed 'complains "no session"'
+ktbctl detach >/dev/null
+
+# ---- more than fits into one answer ----
+
+# Names of many lengths: the end of a message falls between the ledgers of some event.
+counters=$(awk 'BEGIN { for (n = 1; n <= 280; n++)
+	print "page-faults/period=1,name=e" n substr("______________________________", n % 30 + 1) "/" }')
+# shellcheck disable=SC2086 # a list of words
+run ktbctl attach $counters -m 64K
+check "many events" done_ '[ "$(events default)" -eq 280 ]'
+taskset 1 ls / >/dev/null
+taskset 2 ls / >/dev/null
+ktbctl disable >/dev/null
+run ktbctl status --per-cpu
+check "status --per-cpu has each of them once, and all of its CPUs" done_ \
+	'[ "$(grep -c "^ *e[0-9]" "$out")" -eq 280 ]' \
+	'awk "/^ *e[0-9]/ { hits += \$3 } /^ *CPU [0-9]/ { of_cpus += \$3 } END { exit !hits || hits != of_cpus }" "$out"'
 ktbctl detach >/dev/null
 
 # ---- targets ----
