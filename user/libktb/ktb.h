@@ -92,7 +92,8 @@ const char *ktb_conn_error_attr(const struct ktb_conn *conn);
  * struct ktb_session_options - what a new session shall be like
  * @ring_size: bytes of records per CPU, 0 for the module's default
  * @flags: KTB_SESSION_* mask
- * @watermark: unread bytes at which a sleeping reader is woken, 0 for at once
+ * @watermark: unread bytes at which a sleeping reader is woken, 0 for at once; more
+ *	than half a ring is as good as half
  * @max_stack: longest callchain of a record in frames, 0 for records without
  */
 struct ktb_session_options {
@@ -178,7 +179,8 @@ struct ktb_session_info {
  *
  * Return: 0, or
  * * -EEXIST: a session of that name exists
- * * -EINVAL: a bad name, flag, size or stack depth
+ * * -EINVAL: a bad name, size or stack depth
+ * * -EOPNOTSUPP: a flag that the module does not know
  * * -ENOSPC: there are as many sessions as there can be
  * * -ENOMEM: no memory for the rings
  * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
@@ -213,11 +215,11 @@ int ktb_session_set_enabled(struct ktb_conn *conn, uint32_t session, bool enable
  * ktb_session_set_watermark() - when to wake a session's readers
  * @conn: the connection
  * @session: number of the session
- * @watermark: unread bytes at which a sleeping reader is woken, 0 for at once
+ * @watermark: unread bytes at which a sleeping reader is woken, 0 for at once; more
+ *	than half a ring is as good as half
  *
  * Return: 0, or
  * * -ENOENT: no such session
- * * -EINVAL: more than the module allows
  * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
  */
 int ktb_session_set_watermark(struct ktb_conn *conn, uint32_t session, uint32_t watermark);
@@ -346,8 +348,8 @@ struct ktb_event_options {
  * @period: every period-th hit makes a record
  * @nr_pids: entries in @pids
  * @nr_tids: entries in @tids
- * @pids: the processes it is limited to
- * @tids: the threads it is limited to
+ * @pids: the processes it is limited to, in the numbers of who attached it
+ * @tids: the threads it is limited to, likewise
  * @inherit: whether threads and children made later are taken in
  * @cpus: the CPUs it is limited to, such as "0-3,8"; NULL for none
  * @cgroup: the control group it is limited to; NULL for none
@@ -514,8 +516,7 @@ int ktb_event_set_enabled(struct ktb_conn *conn, uint32_t session, uint64_t even
  * @per_cpu: whether to ask for each CPU's ledger too
  * @list: set to an array for ktb_event_list_free()
  *
- * Return: number of entries in @list, or
- * * -ENOENT: no such session
+ * Return: number of entries in @list, 0 also if there is no such session, or
  * * -EPERM: neither CAP_PERFMON nor CAP_SYS_ADMIN
  * * -ENOMEM: out of memory
  */
