@@ -6,7 +6,7 @@
  * Unloading, step by step, the mirror of loading:
  *
  * 1. The kernel refuses while a descriptor of the device, a mapping, a perf event
- *    of our PMU, a dump of the control channel or a file in debugfs is open: each
+ *    of our PMU or a file in debugfs is open, or a netlink dump is unfinished: each
  *    holds the module.
  * 2. The files in debugfs go.
  * 3. The control channel closes; a request under way finishes first. No
