@@ -1734,6 +1734,8 @@ const char *ktb_recording_error(const struct ktb_recording *recording);
  * @path: the file
  * @options: options, NULL for none
  *
+ * After a failure the handle is as new, but for the text.
+ *
  * Return: 0, or
  * * -EINVAL: it is no perf.data file
  * * -EIO: it is cut off, damaged, or was never finished

@@ -17,10 +17,9 @@ struct ktb_recording *ktb_recording_new(void)
 	return calloc(1, sizeof(struct ktb_recording));
 }
 
-void ktb_recording_free(struct ktb_recording *recording)
+/* What an open handle has, but for the text of an error. */
+static void release(struct ktb_recording *recording)
 {
-	if (!recording)
-		return;
 	ktb_order_exit(&recording->order);
 	ktb_tasks_free(recording->tasks);
 	ktb_formats_free(recording->formats);
@@ -32,6 +31,13 @@ void ktb_recording_free(struct ktb_recording *recording)
 	if (recording->map)
 		munmap((void *)recording->map, recording->size);
 	free(recording->path);
+}
+
+void ktb_recording_free(struct ktb_recording *recording)
+{
+	if (!recording)
+		return;
+	release(recording);
 	free(recording);
 }
 
@@ -57,14 +63,12 @@ int ktb_recording_refuse(struct ktb_recording *recording, int err, const char *t
 	return ktb_recording_fail(recording, err, "'%s' %s", recording->path, text);
 }
 
-int ktb_recording_open(struct ktb_recording *recording, const char *path,
-		       const struct ktb_recording_options *options)
+static int open_path(struct ktb_recording *recording, const char *path,
+		     const struct ktb_recording_options *options)
 {
 	const struct ktb_recording_options none = { 0 };
 	int err;
 
-	if (recording->path)
-		return ktb_recording_fail(recording, -EALREADY, "the recording is open");
 	options = options ? options : &none;
 	recording->path = strdup(path);
 	recording->tasks = ktb_tasks_new();
@@ -81,6 +85,25 @@ int ktb_recording_open(struct ktb_recording *recording, const char *path,
 		err = ktb_recording_features(recording);
 	recording->order.pos = recording->data.offset;
 	recording->order.end = recording->data.offset + recording->data.size;
+	return err;
+}
+
+int ktb_recording_open(struct ktb_recording *recording, const char *path,
+		       const struct ktb_recording_options *options)
+{
+	char error[KTB_ERROR_LEN];
+	int err;
+
+	if (recording->path)
+		return ktb_recording_fail(recording, -EALREADY, "the recording is open");
+	err = open_path(recording, path, options);
+	if (!err)
+		return 0;
+	/* As new, to be opened again. */
+	memcpy(error, recording->error, sizeof(error));
+	release(recording);
+	memset(recording, 0, sizeof(*recording));
+	memcpy(recording->error, error, sizeof(error));
 	return err;
 }
 
