@@ -199,11 +199,12 @@ static void print_event(const struct report *report, const struct ktb_recording_
 	const struct line total = total_of(report, event);
 	int widths[NR_KEYS] = { 0 };
 	uint64_t shown = 0;
+	char name[256];
 
 	if (!total.samples)
 		return;
 	printf("%" PRIu64 " samples of %s, count %" PRIu64 "\n  SHARE     SAMPLES ", total.samples,
-	       event->name, total.count);
+	       clean_text(event->name, strlen(event->name), name, sizeof(name)), total.count);
 	for (unsigned int i = 0; i < NR_KEYS; i++) {
 		if (!report->sort[i])
 			continue;

@@ -38,7 +38,7 @@ static void print_head(struct script *script, const struct ktb_record *record, c
 {
 	const struct ktb_sample *sample = &record->sample;
 	const char *name = ktb_recording_comm(script->input.recording, sample->tid);
-	char comm[64];
+	char comm[64], clean[256];
 
 	clean_text(name, strlen(name), comm, sizeof(comm));
 	printf(has_chain(record) ? "%s " : "%16s ", comm);
@@ -47,7 +47,7 @@ static void print_head(struct script *script, const struct ktb_record *record, c
 	       sample->time / NSEC_PER_SEC, sample->time % NSEC_PER_SEC / NSEC_PER_USEC);
 	if (!record->event || record->event->type != PERF_TYPE_TRACEPOINT)
 		printf("%10" PRIu64 " ", sample->period);
-	printf("%*s: ", script->width, event);
+	printf("%*s: ", script->width, clean_text(event, strlen(event), clean, sizeof(clean)));
 }
 
 static int print_text(struct script *script, const struct ktb_record *record, const char *event,

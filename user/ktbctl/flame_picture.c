@@ -26,6 +26,26 @@ struct canvas {
 	unsigned int left_out;
 };
 
+/* U+FFFE or U+FFFF, which UTF-8 has and XML has not. */
+static bool is_forbidden(const char *at)
+{
+	return !strncmp(at, "\xef\xbf\xbe", 3) || !strncmp(at, "\xef\xbf\xbf", 3);
+}
+
+static void put_character(FILE *file, char c)
+{
+	if (c == '<')
+		fputs("&lt;", file);
+	else if (c == '>')
+		fputs("&gt;", file);
+	else if (c == '&')
+		fputs("&amp;", file);
+	else if (c == '"')
+		fputs("&quot;", file);
+	else
+		putc((unsigned char)c < ' ' || c == 0x7f ? '?' : c, file);
+}
+
 /* Text in XML: no markup, nothing that XML forbids, and UTF-8. */
 static void put_text(FILE *file, const char *text, size_t max)
 {
@@ -38,16 +58,12 @@ static void put_text(FILE *file, const char *text, size_t max)
 			putc(*at++, file);
 		if (!*at)
 			break;
-		if (*at == '<')
-			fputs("&lt;", file);
-		else if (*at == '>')
-			fputs("&gt;", file);
-		else if (*at == '&')
-			fputs("&amp;", file);
-		else if (*at == '"')
-			fputs("&quot;", file);
-		else
-			putc((unsigned char)*at < ' ' || *at == 0x7f ? '?' : *at, file);
+		if (is_forbidden(at)) {
+			putc('?', file);
+			at += 2;
+		} else {
+			put_character(file, *at);
+		}
 	}
 	while (max == 0 && ((unsigned char)*at & 0xc0) == 0x80)
 		putc(*at++, file);

@@ -8,13 +8,15 @@
 
 #include "ktbctl.h"
 
-static void message(const char *format, va_list ap)
+/* One line; there may be names in it that are anybody's. */
+__attribute__((format(printf, 1, 0))) static void message(const char *format, va_list ap)
 {
+	char text[4096], clean[sizeof(text)];
+
 	/* Lines on stdout that came before shall be seen before. */
 	fflush(stdout);
-	fputs("ktbctl: ", stderr);
-	vfprintf(stderr, format, ap);
-	fputc('\n', stderr);
+	vsnprintf(text, sizeof(text), format, ap);
+	fprintf(stderr, "ktbctl: %s\n", clean_text(text, sizeof(text), clean, sizeof(clean)));
 }
 
 int fail(const char *format, ...)

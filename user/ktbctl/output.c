@@ -27,23 +27,6 @@ int output_json(struct json_object *object)
 	return output_flush();
 }
 
-/*
- * Names of threads and strings in records are anybody's: no control characters
- * reach the terminal.
- */
-const char *clean_text(const char *text, size_t len, char *clean, size_t room)
-{
-	size_t i;
-
-	for (i = 0; i < len && i < room - 1 && text[i]; i++) {
-		unsigned char c = text[i];
-
-		clean[i] = c < ' ' || c == 0x7f ? '?' : (char)c;
-	}
-	clean[i] = 0;
-	return clean;
-}
-
 /* Bytes of the UTF-8 character at @text, 0 if there is none. */
 static size_t utf8_len(const unsigned char *text, size_t left)
 {
@@ -64,6 +47,37 @@ static size_t utf8_len(const unsigned char *text, size_t left)
 	if (code < lowest[len] || code > 0x10ffff || (code >= 0xd800 && code < 0xe000))
 		return 0;
 	return len;
+}
+
+/* Of C0 or C1, at which a terminal's escape sequences begin. */
+static bool is_control(const unsigned char *text, size_t len)
+{
+	return len == 1 ? text[0] < ' ' || text[0] == 0x7f : text[0] == 0xc2 && text[1] < 0xa0;
+}
+
+/*
+ * Names of threads and strings in records are anybody's: no control characters
+ * reach the terminal, nor bytes that are no UTF-8 and may be such.
+ */
+const char *clean_text(const char *text, size_t len, char *clean, size_t room)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	const unsigned char *end = at + strnlen(text, len);
+	size_t step, nr = 0;
+
+	for (; at < end; at += step ? step : 1) {
+		step = utf8_len(at, end - at);
+		if (nr + (step ? step : 1) >= room)
+			break;
+		if (!step || is_control(at, step)) {
+			clean[nr++] = '?';
+		} else {
+			memcpy(clean + nr, at, step);
+			nr += step;
+		}
+	}
+	clean[nr] = 0;
+	return clean;
 }
 
 /* A JSON string; JSON is UTF-8, what is not comes out as question marks. */

@@ -108,6 +108,13 @@ static void test_text(void)
 	   "no control characters");
 	ok(!strcmp(clean_text("abcdefghij", 10, clean, sizeof(clean)), "abcdefg"),
 	   "no more than there is room for");
+	ok(!strcmp(clean_text("\xc2\x9b[\xc2\xa0\xc3\xa9", 7, clean, sizeof(clean)),
+		   "?[\xc2\xa0\xc3\xa9"),
+	   "nor those of C1, and letters stay");
+	ok(!strcmp(clean_text("\x9b[\xe2\x82", 4, clean, sizeof(clean)), "?[??"),
+	   "what is no UTF-8 does not");
+	ok(!strcmp(clean_text("abcdef\xc3\xa9", 8, clean, sizeof(clean)), "abcdef"),
+	   "and no letter in half");
 	object = json_text("a\xff\xc3\xa9\xc0\xaf", 6);
 	ok(!strcmp(json_object_get_string(object), "a?\xc3\xa9??"), "JSON is UTF-8");
 	json_object_put(object);
