@@ -65,6 +65,13 @@ static bool is_number(const struct tep_format_field *format)
 	return format->size == 1 || format->size == 2 || format->size == 4 || format->size == 8;
 }
 
+/* libtraceevent takes arrays of u8, addresses and the like, for strings too. */
+static bool is_string(const struct tep_format_field *format)
+{
+	return format->flags & TEP_FIELD_IS_STRING && strstr(format->type, "char") &&
+	       !strstr(format->type, "unsigned");
+}
+
 static unsigned int element_size(const struct tep_format_field *format)
 {
 	unsigned int size = format->elementsize;
@@ -84,7 +91,7 @@ bool ktb_field_read(const struct tep_format_field *format, const struct ktb_samp
 	if (is_number(format)) {
 		field->kind = field->is_signed ? KTB_FIELD_SIGNED : KTB_FIELD_UNSIGNED;
 		field->number = read_number(field->data, format->size, field->is_signed);
-	} else if (format->flags & TEP_FIELD_IS_STRING) {
+	} else if (is_string(format)) {
 		field->kind = KTB_FIELD_STRING;
 		field->len = strnlen(field->data, field->len);
 	} else {
