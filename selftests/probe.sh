@@ -20,7 +20,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-begin_tests 47
+begin_tests 48
 
 there_is() { ktbctl probe -l | grep -q "^$1 "; }
 no_probes() { [ ! -s $tracing/kprobe_events ] && [ ! -s $tracing/uprobe_events ]; }
@@ -89,6 +89,28 @@ run ktbctl probe -d 'kept'
 check "as a name is of ktb alone" failed "complains \"no probe 'kept'\"" 'there_is foreign:kept'
 run ktbctl probe -d 'sys9:*' 'foreign:*'
 check "removed by patterns" done_ no_probes
+
+# ---- made anew while it is read ----
+
+anew() { # arguments
+	ktbctl probe -a "anew vfs_read $*" >/dev/null
+	ktbctl attach ktb:anew >/dev/null
+	dd if=/dev/zero of=/dev/null bs=777 count=20 2>/dev/null
+}
+
+ktbctl attach task:task_newtask -m 4M >/dev/null
+ktbctl read --json >"$dir/records" 2>/dev/null &
+anew 'first=$arg3:u64'
+wait_for 'field ktb:anew first | grep -q "^777$"'
+ktbctl detach ktb:anew >/dev/null
+ktbctl probe -d anew >/dev/null
+anew 'ip=$stack0:x64 second=$arg3:u32'
+check "its records have the fields that it has now" 'wait_for "[ \"\$(field ktb:anew second | grep -c ^777\$)\" -eq 20 ]"' \
+	'[ "$(field ktb:anew first | grep -c "^777$")" -eq 20 ]'
+kill $!
+wait $!
+ktbctl detach >/dev/null
+ktbctl probe -d '*' >/dev/null
 
 # ---- in a program ----
 

@@ -13,6 +13,10 @@
 
 #include "internal.h"
 
+#define RAW_MAX 65536 /* of a record, whose size is 16 bits */
+/* Behind it zeros, as far as an offset, a relative one, and a length of 16 bits go. */
+#define RAW_ROOM (4 * RAW_MAX)
+
 static int fail(struct ktb_formats *formats, int err, const char *format, ...) KTB_PRINTF(3, 4);
 
 static int fail(struct ktb_formats *formats, int err, const char *format, ...)
@@ -46,22 +50,33 @@ static void load_printk_formats(struct ktb_formats *formats)
 	free(text);
 }
 
-static int formats_init(struct ktb_formats *formats, ktb_resolve_fn *function, void *arg)
+static struct tep_handle *new_tep(struct ktb_formats *formats)
 {
-	formats->tep = tep_alloc();
-	formats->seq = malloc(sizeof(*formats->seq));
-	if (!formats->tep || !formats->seq) {
-		free(formats->seq);
-		formats->seq = NULL;
-		return -ENOMEM;
-	}
-	trace_seq_init(formats->seq);
+	struct tep_handle *tep = tep_alloc();
+
+	if (!tep)
+		return NULL;
 	/* Callers show errors; the libraries are not to print them. */
 	tep_set_loglevel(TEP_LOG_NONE);
-	tep_set_long_size(formats->tep, KERNEL_LONG);
-	tep_set_page_size(formats->tep, sysconf(_SC_PAGESIZE));
-	tep_set_flag(formats->tep, TEP_NSEC_OUTPUT);
-	return tep_set_function_resolver(formats->tep, function, arg ? arg : formats);
+	tep_set_long_size(tep, KERNEL_LONG);
+	tep_set_page_size(tep, sysconf(_SC_PAGESIZE));
+	tep_set_flag(tep, TEP_NSEC_OUTPUT);
+	if (!tep_set_function_resolver(tep, formats->resolve, formats->resolve_arg))
+		return tep;
+	tep_free(tep);
+	return NULL;
+}
+
+static int formats_init(struct ktb_formats *formats, ktb_resolve_fn *function, void *arg)
+{
+	formats->resolve = function;
+	formats->resolve_arg = arg ? arg : formats;
+	formats->tep = new_tep(formats);
+	formats->seq = malloc(sizeof(*formats->seq));
+	formats->raw = calloc(1, RAW_ROOM);
+	if (formats->seq)
+		trace_seq_init(formats->seq);
+	return formats->tep && formats->seq && formats->raw ? 0 : -ENOMEM;
 }
 
 /* A set that knows nothing of the running kernel; @function names functions. */
@@ -87,6 +102,12 @@ struct ktb_formats *ktb_formats_new(void)
 	return formats;
 }
 
+static void free_loaded(struct ktb_loaded_format *loaded)
+{
+	free(loaded->system);
+	free(loaded->text);
+}
+
 void ktb_formats_free(struct ktb_formats *formats)
 {
 	if (!formats)
@@ -94,6 +115,10 @@ void ktb_formats_free(struct ktb_formats *formats)
 	if (formats->seq)
 		trace_seq_destroy(formats->seq);
 	free(formats->seq);
+	free(formats->raw);
+	for (unsigned int i = 0; i < formats->nr_loaded; i++)
+		free_loaded(&formats->loaded[i]);
+	free(formats->loaded);
 	tep_free(formats->tep);
 	ktb_kallsyms_free(formats->syms);
 	free(formats);
@@ -104,34 +129,139 @@ const char *ktb_formats_error(const struct ktb_formats *formats)
 	return formats->error;
 }
 
-static int parse_format(struct ktb_formats *formats, const char *system, const char *event)
-{
-	enum tep_errno err;
-	char *text;
-	int size;
+/* ---- loading ---- */
 
-	text = tracefs_event_file_read(NULL, system, event, "format", &size);
-	if (!text)
-		return fail(formats, -ENOENT, "tracefs has no format of event '%s:%s'", system,
-			    event);
-	err = tep_parse_event(formats->tep, text, size, system);
-	free(text);
-	/* A print format that is beyond libtraceevent leaves the fields usable. */
-	if (!tep_find_event_by_name(formats->tep, system, event))
-		return fail(formats, -EINVAL, "cannot parse the format of event '%s:%s' (%d)",
-			    system, event, err);
+static bool is_sane_field(const struct tep_format_field *field)
+{
+	return field->offset >= 0 && field->offset <= RAW_MAX && field->size >= 0 &&
+	       field->size <= RAW_MAX - field->offset;
+}
+
+/*
+ * libtraceevent believes what a format says: fields are to be where a record can have
+ * them, and its type where it is looked for.
+ */
+static bool is_sane(struct tep_event *event)
+{
+	const struct tep_format_field *type = tep_find_common_field(event, "common_type"), *field;
+
+	for (field = event->format.common_fields; field; field = field->next)
+		if (!is_sane_field(field))
+			return false;
+	for (field = event->format.fields; field; field = field->next)
+		if (!is_sane_field(field))
+			return false;
+	return type && !type->offset && type->size == sizeof(uint16_t);
+}
+
+bool ktb_formats_are_sane(const struct ktb_formats *formats)
+{
+	for (int i = 0; i < tep_get_events_count(formats->tep); i++)
+		if (!is_sane(tep_get_event(formats->tep, i)))
+			return false;
+	return true;
+}
+
+/* Returns false if it cannot be parsed; its print format may be beyond libtraceevent. */
+static bool parse(struct ktb_formats *formats, const struct ktb_loaded_format *loaded)
+{
+	struct tep_event *event;
+
+	tep_parse_event(formats->tep, loaded->text, strlen(loaded->text), loaded->system);
+	event = tep_find_event(formats->tep, loaded->id);
+	if (!event || !is_sane(event))
+		return false;
+	ktb_comms_add_source(formats, event);
+	return true;
+}
+
+/* libtraceevent forgets no event: all that are still there, once more. */
+static int parse_again(struct ktb_formats *formats)
+{
+	struct tep_handle *tep = new_tep(formats);
+
+	if (!tep)
+		return -ENOMEM;
+	tep_free(formats->tep);
+	formats->tep = tep;
+	formats->nr_comm_sources = 0;
+	load_printk_formats(formats);
+	for (unsigned int i = 0; i < formats->nr_loaded; i++)
+		parse(formats, &formats->loaded[i]);
 	return 0;
+}
+
+static struct ktb_loaded_format *find_loaded(const struct ktb_formats *formats, int id)
+{
+	for (unsigned int i = 0; i < formats->nr_loaded; i++)
+		if (formats->loaded[i].id == id)
+			return &formats->loaded[i];
+	return NULL;
+}
+
+/*
+ * Take in a format. A probe that was made anew has another number, or, on later
+ * kernels, the one of a probe that is gone.
+ */
+static int take(struct ktb_formats *formats, const struct ktb_loaded_format *loaded,
+		const char *event)
+{
+	struct ktb_loaded_format *all, *old = find_loaded(formats, loaded->id);
+	int err = 0;
+
+	if (old) {
+		free_loaded(old);
+		*old = formats->loaded[--formats->nr_loaded];
+		err = parse_again(formats);
+	}
+	all = err ? NULL : ktb_array_more(formats->loaded, formats->nr_loaded, sizeof(*all));
+	if (!all)
+		return fail(formats, -ENOMEM, "out of memory");
+	formats->loaded = all;
+	if (!parse(formats, loaded))
+		return fail(formats, -EINVAL, "cannot parse the format of event '%s:%s'",
+			    loaded->system, event);
+	all[formats->nr_loaded++] = *loaded;
+	return 0;
+}
+
+/* "name: ...\nID: 123\nformat: ..." */
+static int id_in(const char *text)
+{
+	const char *line = strstr(text, "\nID: ");
+
+	return line ? atoi(line + 5) : 0;
+}
+
+static bool is_known(const struct ktb_formats *formats, const struct ktb_loaded_format *loaded)
+{
+	const struct ktb_loaded_format *old = find_loaded(formats, loaded->id);
+
+	return old && !strcmp(old->system, loaded->system) && !strcmp(old->text, loaded->text);
 }
 
 static int load(struct ktb_formats *formats, const char *system, const char *event)
 {
+	struct ktb_loaded_format loaded = { 0 };
 	int err;
 
-	if (tep_find_event_by_name(formats->tep, system, event))
+	loaded.text = tracefs_event_file_read(NULL, system, event, "format", NULL);
+	/* One that is gone may have records that are not printed yet. */
+	if (!loaded.text && tep_find_event_by_name(formats->tep, system, event))
 		return 0;
-	err = parse_format(formats, system, event);
-	if (!err)
-		ktb_comms_add_source(formats, tep_find_event_by_name(formats->tep, system, event));
+	if (!loaded.text)
+		return fail(formats, -ENOENT, "tracefs has no format of event '%s:%s'", system,
+			    event);
+	loaded.id = id_in(loaded.text);
+	loaded.system = strdup(system);
+	if (loaded.system && is_known(formats, &loaded)) {
+		free_loaded(&loaded);
+		return 0;
+	}
+	err = loaded.system ? take(formats, &loaded, event) :
+			      fail(formats, -ENOMEM, "out of memory");
+	if (err)
+		free_loaded(&loaded);
 	return err;
 }
 
@@ -156,6 +286,8 @@ int ktb_formats_load(struct ktb_formats *formats, const char *name)
 	return err;
 }
 
+/* ---- decoding ---- */
+
 /* The event a sample is of, by its common_type. */
 struct tep_event *ktb_formats_event(struct ktb_formats *formats, const struct ktb_sample *sample)
 {
@@ -179,17 +311,30 @@ int ktb_formats_name(struct ktb_formats *formats, const struct ktb_sample *sampl
 }
 
 /* Where a record's fixed part ends: reading beyond a short one is not ours. */
-static int fixed_size(const struct tep_event *event)
+static bool is_whole(const struct tep_event *event, const struct ktb_sample *sample)
 {
-	const struct tep_format_field *field;
-	int end, size = 0;
+	const struct tep_format_field *lists[] = { event->format.common_fields,
+						   event->format.fields };
 
-	for (field = event->format.fields; field; field = field->next) {
-		end = field->offset + field->size;
-		if (end > size)
-			size = end;
-	}
-	return size;
+	for (unsigned int i = 0; i < ARRAY_SIZE(lists); i++)
+		for (const struct tep_format_field *field = lists[i]; field; field = field->next)
+			if (!is_sane_field(field) ||
+			    (uint32_t)(field->offset + field->size) > sample->raw_size)
+				return false;
+	return sample->raw_size <= RAW_MAX;
+}
+
+/*
+ * libtraceevent follows offsets, and reads strings up to a zero, without looking for the
+ * record's end: a copy, with zeros behind it.
+ */
+static void *copy_raw(struct ktb_formats *formats, const struct ktb_sample *sample)
+{
+	memcpy(formats->raw, sample->raw, sample->raw_size);
+	if (sample->raw_size < formats->raw_size)
+		memset(formats->raw + sample->raw_size, 0, formats->raw_size - sample->raw_size);
+	formats->raw_size = sample->raw_size;
+	return formats->raw;
 }
 
 const char *ktb_formats_text(struct ktb_formats *formats, const struct ktb_sample *sample)
@@ -200,16 +345,16 @@ const char *ktb_formats_text(struct ktb_formats *formats, const struct ktb_sampl
 		.cpu = sample->cpu,
 		.size = sample->raw_size,
 		.record_size = sample->raw_size,
-		.data = (void *)sample->raw,
 	};
 	struct ktb_graph_call call;
 
 	if (!event)
 		return NULL;
-	if (sample->raw_size < (uint32_t)fixed_size(event))
+	if (!is_whole(event, sample))
 		return "(truncated record)";
 	if (!ktb_graph_parse(formats, sample, &call))
 		return ktb_graph_text(formats, &call, KTB_GRAPH_LEAF);
+	record.data = copy_raw(formats, sample);
 	trace_seq_reset(formats->seq);
 	tep_print_event(formats->tep, formats->seq, &record, "%s", TEP_PRINT_INFO);
 	trace_seq_terminate(formats->seq);

@@ -132,9 +132,22 @@ struct ktb_comm_source {
 	struct tep_format_field *comm;
 };
 
+/* What tracefs said of an event. */
+struct ktb_loaded_format {
+	int id;
+	char *system;
+	char *text;
+};
+
 struct ktb_formats {
 	struct tep_handle *tep;
 	struct trace_seq *seq;
+	ktb_resolve_fn *resolve;
+	void *resolve_arg;
+	struct ktb_loaded_format *loaded;
+	unsigned int nr_loaded;
+	uint8_t *raw; /* a record's copy, and zeros */
+	size_t raw_size;
 	struct ktb_kallsyms *syms;
 	bool syms_tried;
 	unsigned int nr_comm_sources;
@@ -143,6 +156,7 @@ struct ktb_formats {
 };
 
 struct ktb_formats *ktb_formats_new_empty(ktb_resolve_fn *resolve, void *arg);
+bool ktb_formats_are_sane(const struct ktb_formats *formats);
 struct tep_event *ktb_formats_event(struct ktb_formats *formats, const struct ktb_sample *sample);
 
 /* fields.c */

@@ -1248,7 +1248,10 @@ void ktb_formats_free(struct ktb_formats *formats);
 /**
  * ktb_formats_load() - read an event's format from tracefs
  * @formats: the set
- * @name: name of the event, "system:event"; loading it again does nothing
+ * @name: name of the event, "system:event"
+ *
+ * Loading it again takes another format, if the event has been made anew since. Records
+ * of the old one are then still decoded, unless their number is the new one's.
  *
  * Return: 0, or
  * * -ENOENT: tracefs does not have the event, or is not mounted

@@ -83,7 +83,7 @@ static bool take_tracing_data(struct ktb_recording *recording, struct ktb_cursor
 	take_systems(cursor, tep);
 	take_sized(cursor, false, &len); /* kallsyms */
 	take_printk_formats(cursor, tep);
-	return !cursor->bad;
+	return !cursor->bad && ktb_formats_are_sane(recording->formats);
 }
 
 /* ---- build ids ---- */

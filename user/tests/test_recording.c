@@ -237,9 +237,12 @@ static int read_bytes(const uint8_t *data, size_t len)
 	return ret;
 }
 
+#define FIELD "\toffset:8;\tsize:4;\tsigned:0;"
+#define FAR_FIELD "\toffset:2147483647;\tsize:4; " /* as long */
+
 static void test_damage(void)
 {
-	uint8_t *data;
+	uint8_t *data, *field;
 	size_t len, end;
 	unsigned int quiet = 0, mute = 0, seed = 1;
 	int err;
@@ -267,6 +270,11 @@ static void test_damage(void)
 		data[at] = was;
 	}
 	ok(!mute, "an error has a text, and bytes that are wrong do no worse");
+	field = memmem(data, len, FIELD, strlen(FIELD));
+	memcpy(field, FAR_FIELD, strlen(FIELD));
+	ok(read_bytes(data, len) == -EIO, "a field where no record can have one");
+	memcpy(field, FIELD, strlen(FIELD));
+	ok(!read_bytes(data, len), "and as it was");
 	free(data);
 }
 
