@@ -13,7 +13,7 @@ tracing=/sys/kernel/tracing
 ftrace=$tracing/instances/ktb_filter
 
 trap 'cd /; rmdir $ftrace 2>/dev/null; ktbctl detach -s t_filter >/dev/null 2>&1; rm -rf "$dir"' EXIT
-begin_tests 40
+begin_tests 41
 mkdir $ftrace || exit 1
 
 # The load: a process whose name is its own, with 50 reads and writes of one byte
@@ -125,11 +125,13 @@ check "no such file" failed 'complains "No such file"' nothing_left
 run ktbctl attach $enter --bpf "$here/json_check" -s t_filter
 check "no BPF object" failed 'complains json_check' nothing_left
 run ktbctl attach $enter --bpf "$here/program.bpf.o" -s t_filter
-check "which program" failed 'complains "which program of only_reads, nothing"'
+check "which program" failed 'complains "which program of only_reads, nothing, refused"'
 run ktbctl attach $enter --bpf "$here/program.bpf.o:other" -s t_filter
-check "no such program" failed "complains \"no program 'other'; there is only_reads, nothing\""
+check "no such program" failed "complains \"no program 'other'; there is only_reads, nothing, refused\""
 run ktbctl attach $enter --bpf "$here/program.bpf.o:nothing" -s t_filter
 check "a program of the other type" failed 'complains "takes a BPF program of type tracepoint"' nothing_left
+run ktbctl attach cpu-clock --bpf "$here/program.bpf.o:refused" -s t_filter
+check "a program the verifier refuses" failed 'complains "refused it: Permission denied: R0 !read_ok"' nothing_left
 run ktbctl attach task:task_newtask --bpf "$here/program.bpf.o:only_reads" -s t_filter
 check "one that fits any record" done_
 run ktbctl detach -s t_filter

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Two BPF programs, as a compiler would make them of C, for ktbctl --bpf: no test is to
+ * Three BPF programs, as a compiler would make them of C, for ktbctl --bpf: no test is to
  * need such a compiler. An instruction is 8 bytes: code, registers, offset, number.
  */
 
@@ -30,6 +30,13 @@ nothing:
 	.byte	0xb7, 0x00, 0, 0, 0, 0, 0, 0
 	.byte	0x95, 0x00, 0, 0, 0, 0, 0, 0
 	.size	nothing, . - nothing
+
+/* return r0, which nothing was put into: the verifier does not take it */
+	.globl	refused
+	.type	refused, @function
+refused:
+	.byte	0x95, 0x00, 0, 0, 0, 0, 0, 0
+	.size	refused, . - refused
 
 	.section "license", "aw"
 	.asciz	"GPL"

@@ -32,7 +32,7 @@ static int load_insns(const struct ktb_filter_code *code, char *log, unsigned in
 }
 
 /* The verifier's reason stands in its last but one line. */
-static const char *reason_in(char *log)
+const char *ktb_verifier_reason(char *log)
 {
 	char *line, *reason = log;
 
@@ -55,7 +55,7 @@ static int fail_load(const struct ktb_filter_code *code, int err, char *error, s
 	if (log)
 		load_insns(code, log, LOG_LEN);
 	snprintf(error, len, "the kernel did not load the filter's program: %s%s%s", strerror(-err),
-		 log && *log ? ": " : "", log ? reason_in(log) : "");
+		 log && *log ? ": " : "", log ? ktb_verifier_reason(log) : "");
 	free(log);
 	return err;
 }

@@ -159,6 +159,9 @@ struct ktb_formats *ktb_formats_new_empty(ktb_resolve_fn *resolve, void *arg);
 bool ktb_formats_are_sane(const struct ktb_formats *formats);
 struct tep_event *ktb_formats_event(struct ktb_formats *formats, const struct ktb_sample *sample);
 
+/* filter.c */
+const char *ktb_verifier_reason(char *log);
+
 /* fields.c */
 bool ktb_field_read(const struct tep_format_field *format, const struct ktb_sample *sample,
 		    struct ktb_field *field);

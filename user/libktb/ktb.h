@@ -436,6 +436,9 @@ int ktb_filter_load(const char *name, const char *filter, char *error, size_t le
  * @error: set to what is wrong, one line, when it fails
  * @len: bytes of @error
  *
+ * Loads of several threads take turns. What libbpf has to say meanwhile, also in other
+ * threads of the process, is not printed.
+ *
  * Return: a descriptor for struct ktb_event_options, to be closed by the caller, or
  * * -ENOENT: no such file or program
  * * -EINVAL: more than one program, or not an object file
