@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <event-parse.h>
@@ -12,9 +13,12 @@
 
 #define COMM_LEN 16
 #define COMMS_MAX 1000000 /* threads remembered before starting over */
+#define AGE_MAX_MS 100 /* of a name: an exec, or another thread of the number */
+#define UNKNOWN "<...>"
 
 struct comm {
 	uint32_t tid; /* 0: a free place */
+	uint32_t time; /* when it was told, in ms */
 	char name[COMM_LEN];
 };
 
@@ -97,6 +101,14 @@ static bool make_room(struct ktb_comms *comms)
 	return true;
 }
 
+static uint32_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint32_t)ts.tv_sec * 1000 + (uint32_t)(ts.tv_nsec / 1000000);
+}
+
 static void set(struct ktb_comms *comms, uint32_t tid, const char *name, size_t len)
 {
 	struct comm *comm;
@@ -106,6 +118,7 @@ static void set(struct ktb_comms *comms, uint32_t tid, const char *name, size_t 
 	comm = place_of(comms, tid);
 	comms->nr += !comm->tid;
 	comm->tid = tid;
+	comm->time = now_ms();
 	if (len >= COMM_LEN)
 		len = COMM_LEN - 1;
 	memcpy(comm->name, name, len);
@@ -128,20 +141,33 @@ static size_t ask_proc(uint32_t tid, char *name, size_t size)
 	return len > 0 ? len - 1 : 0;
 }
 
-const char *ktb_comms_get(struct ktb_comms *comms, uint32_t tid)
+/* Have a name that is not known, or not for sure any more, looked up. */
+static void refresh(struct ktb_comms *comms, uint32_t tid)
 {
+	struct comm *comm = comms->size ? place_of(comms, tid) : NULL;
 	char name[64];
 	size_t len;
 
+	if (comm && !comm->tid)
+		comm = NULL;
+	if (comm && now_ms() - comm->time <= AGE_MAX_MS)
+		return;
+	len = ask_proc(tid, name, sizeof(name));
+	if (len)
+		set(comms, tid, name, len);
+	else if (comm)
+		comm->time = now_ms(); /* it is gone: that was its name */
+	else
+		set(comms, tid, UNKNOWN, strlen(UNKNOWN));
+}
+
+const char *ktb_comms_get(struct ktb_comms *comms, uint32_t tid)
+{
 	if (!tid)
 		return "<idle>";
-	if (!comms->size || place_of(comms, tid)->tid != tid) {
-		len = ask_proc(tid, name, sizeof(name));
-		/* Also that it is gone is remembered: it will not come back. */
-		set(comms, tid, len ? name : "<...>", len ? len : strlen("<...>"));
-	}
+	refresh(comms, tid);
 	if (!comms->size)
-		return "<...>";
+		return UNKNOWN;
 	snprintf(comms->name, sizeof(comms->name), "%s", place_of(comms, tid)->name);
 	return comms->name;
 }

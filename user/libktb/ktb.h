@@ -1409,7 +1409,8 @@ void ktb_comms_free(struct ktb_comms *comms);
  * @comms: the table
  * @tid: the thread
  *
- * Asks /proc once for a thread not seen yet.
+ * Asks /proc for a thread not seen yet, and again for one of which nothing was told for
+ * a tenth of a second: it may have called exec, or be another one of that number.
  *
  * Return: the name, valid until the next call on @comms; "<...>" when the
  * thread is gone without a trace, "<idle>" for thread 0.
