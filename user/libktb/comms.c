@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <event-parse.h>
@@ -18,7 +17,7 @@
 
 struct comm {
 	uint32_t tid; /* 0: a free place */
-	uint32_t time; /* when it was told, in ms */
+	uint32_t time; /* ktb_now_ms() when it was told */
 	char name[COMM_LEN];
 };
 
@@ -101,14 +100,6 @@ static bool make_room(struct ktb_comms *comms)
 	return true;
 }
 
-static uint32_t now_ms(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
-	return (uint32_t)ts.tv_sec * 1000 + (uint32_t)(ts.tv_nsec / 1000000);
-}
-
 static void set(struct ktb_comms *comms, uint32_t tid, const char *name, size_t len)
 {
 	struct comm *comm;
@@ -118,7 +109,7 @@ static void set(struct ktb_comms *comms, uint32_t tid, const char *name, size_t 
 	comm = place_of(comms, tid);
 	comms->nr += !comm->tid;
 	comm->tid = tid;
-	comm->time = now_ms();
+	comm->time = (uint32_t)ktb_now_ms();
 	if (len >= COMM_LEN)
 		len = COMM_LEN - 1;
 	memcpy(comm->name, name, len);
@@ -150,13 +141,13 @@ static void refresh(struct ktb_comms *comms, uint32_t tid)
 
 	if (comm && !comm->tid)
 		comm = NULL;
-	if (comm && now_ms() - comm->time <= AGE_MAX_MS)
+	if (comm && (uint32_t)ktb_now_ms() - comm->time <= AGE_MAX_MS)
 		return;
 	len = ask_proc(tid, name, sizeof(name));
 	if (len)
 		set(comms, tid, name, len);
 	else if (comm)
-		comm->time = now_ms(); /* it is gone: that was its name */
+		comm->time = (uint32_t)ktb_now_ms(); /* it is gone: that was its name */
 	else
 		set(comms, tid, UNKNOWN, strlen(UNKNOWN));
 }

@@ -36,8 +36,9 @@ static char *resolve(void *arg, unsigned long long *addr, char **module)
 
 	if (!formats->syms_tried) {
 		formats->syms_tried = true;
-		formats->syms = ktb_kallsyms_load(NULL);
+		formats->syms = ktb_kallsyms_load_live("/proc");
 	}
+	ktb_kallsyms_refresh(formats->syms, *addr);
 	return ktb_kallsyms_find(formats->syms, addr, module);
 }
 

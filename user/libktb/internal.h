@@ -6,6 +6,7 @@
 #include <netlink/attr.h>
 #include <netlink/msg.h>
 #include <netlink/netlink.h>
+#include <time.h>
 
 #include "ktb.h"
 
@@ -16,6 +17,15 @@
 #define KTB_PRINTF(f, a) __attribute__((format(printf, f, a)))
 #define KTB_NOT_LOADED \
 	"the ktrace_bridge module is not loaded: load ktrace_bridge first (insmod ktrace_bridge.ko)"
+
+/* A clock that is cheap, and good enough for how old something is. */
+static inline uint64_t ktb_now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
 
 /* function.c */
 const char *ktb_format_name(const char *name);
@@ -116,6 +126,8 @@ uint64_t ktb_record_time(const struct ktb_time_place *place,
 struct ktb_kallsyms;
 
 struct ktb_kallsyms *ktb_kallsyms_load(const char *path);
+struct ktb_kallsyms *ktb_kallsyms_load_live(const char *proc);
+bool ktb_kallsyms_refresh(struct ktb_kallsyms *syms, uint64_t addr);
 void ktb_kallsyms_free(struct ktb_kallsyms *syms);
 char *ktb_kallsyms_find(struct ktb_kallsyms *syms, unsigned long long *addr, char **module);
 uint64_t ktb_kallsyms_address(const struct ktb_kallsyms *syms, const char *name);

@@ -1691,7 +1691,7 @@ struct ktb_record {
  * @dso: program, library or module, "[kernel.kallsyms]" of the kernel proper;
  *	NULL if it is not known
  *
- * Names live as long as the recording.
+ * Names live as long as the recording, but see ktb_stacks_frames().
  */
 struct ktb_frame {
 	uint64_t addr;
@@ -1854,7 +1854,7 @@ void ktb_stacks_free(struct ktb_stacks *stacks);
  * @stacks: the handle
  * @sample: a sample of this machine; a process that is gone has no names
  * @frames: filled, the innermost first; of a sample without a call chain its
- *	instruction pointer alone; names live as long as @stacks
+ *	instruction pointer alone; names are valid until the next call on @stacks
  * @max: room there
  *
  * Return: number of frames.

@@ -49,6 +49,7 @@ void ktb_symbols_kernel_area(struct ktb_symbols *symbols, uint64_t start, uint64
 			     const char *name, bool gone);
 void ktb_symbols_resolve(struct ktb_symbols *symbols, const struct ktb_map *map,
 			 struct ktb_frame *frame);
+void ktb_symbols_refresh(struct ktb_symbols *symbols, uint64_t addr);
 bool ktb_symbols_kernel(struct ktb_symbols *symbols, uint64_t addr, struct ktb_frame *frame);
 char *ktb_symbols_function(void *symbols, unsigned long long *addr, char **module);
 const char *ktb_symbols_problem(struct ktb_symbols *symbols);

@@ -90,6 +90,17 @@ static const struct ktb_map *find_map(struct ktb_stacks *stacks, const struct kt
 	return ktb_tasks_find(stacks->tasks, sample->pid, addr);
 }
 
+static void refresh_kernel(struct ktb_stacks *stacks, const struct ktb_sample *sample)
+{
+	struct ktb_frame frame;
+	struct ktb_walk walk;
+
+	ktb_walk_begin(&walk, sample, true);
+	while (ktb_walk_next(&walk, &frame))
+		if (frame.kernel)
+			ktb_symbols_refresh(stacks->symbols, frame.addr);
+}
+
 unsigned int ktb_stacks_frames(struct ktb_stacks *stacks, const struct ktb_sample *sample,
 			       struct ktb_frame *frames, unsigned int max)
 {
@@ -97,6 +108,7 @@ unsigned int ktb_stacks_frames(struct ktb_stacks *stacks, const struct ktb_sampl
 	struct ktb_walk walk;
 	unsigned int nr = 0;
 
+	refresh_kernel(stacks, sample);
 	ktb_walk_begin(&walk, sample, true);
 	while (nr < max && ktb_walk_next(&walk, &frames[nr])) {
 		map = frames[nr].kernel ? NULL : find_map(stacks, sample, frames[nr].addr);

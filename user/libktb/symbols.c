@@ -119,7 +119,8 @@ static void load_kernel(struct ktb_symbols *symbols)
 	symbols->loaded = true;
 	if (!is_this_kernel(symbols))
 		return;
-	symbols->kallsyms = ktb_kallsyms_load(symbols->kallsyms_path);
+	symbols->kallsyms = symbols->kallsyms_path ? ktb_kallsyms_load(symbols->kallsyms_path) :
+						     ktb_kallsyms_load_live("/proc");
 	if (!symbols->kallsyms || !symbols->kernel_start)
 		return;
 	text = ktb_kallsyms_address(symbols->kallsyms, "_text");
@@ -154,6 +155,15 @@ static const char *bracketed(struct ktb_symbols *symbols, const char *module)
 	/* A place for the name that lasts. */
 	dso = ktb_symbols_dso(symbols, name);
 	return dso ? dso->path : KERNEL;
+}
+
+/*
+ * Before addresses of now are looked up: what is at @addr may have come since the last
+ * look. Names of before are gone then.
+ */
+void ktb_symbols_refresh(struct ktb_symbols *symbols, uint64_t addr)
+{
+	ktb_kallsyms_refresh(symbols->kallsyms, addr);
 }
 
 /* Returns false if the address has no name. */
