@@ -219,6 +219,13 @@ void ktb_dso_load(struct ktb_dso *dso, const char *symfs, bool this_kernel)
 	free(path);
 }
 
+/* It is what @file has, wherever that is. */
+void ktb_dso_load_file(struct ktb_dso *dso, const char *file)
+{
+	dso->loaded = true;
+	dso->table = make_table(dso, file);
+}
+
 static bool address_of(const struct ktb_dso_table *table, uint64_t offset, uint64_t *addr)
 {
 	for (unsigned int i = 0; i < table->nr_segments; i++) {
@@ -265,6 +272,12 @@ void ktb_dso_load(struct ktb_dso *dso, const char *symfs, bool this_kernel)
 {
 	(void)symfs;
 	(void)this_kernel;
+	dso->loaded = true;
+}
+
+void ktb_dso_load_file(struct ktb_dso *dso, const char *file)
+{
+	(void)file;
 	dso->loaded = true;
 }
 

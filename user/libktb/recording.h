@@ -42,6 +42,10 @@ struct ktb_symbols;
 struct ktb_symbols *ktb_symbols_new(const char *kallsyms, const char *symfs);
 void ktb_symbols_free(struct ktb_symbols *symbols);
 struct ktb_dso *ktb_symbols_dso(struct ktb_symbols *symbols, const char *path);
+struct ktb_dso *ktb_symbols_file(struct ktb_symbols *symbols, const char *path, uint64_t dev,
+				 uint64_t inode);
+unsigned int ktb_symbols_nr_dsos(const struct ktb_symbols *symbols);
+void ktb_symbols_forget_dsos(struct ktb_symbols *symbols);
 void ktb_symbols_build_id(struct ktb_symbols *symbols, const char *path, const uint8_t *id,
 			  size_t len);
 void ktb_symbols_kernel_start(struct ktb_symbols *symbols, uint64_t start);
@@ -68,14 +72,18 @@ bool ktb_walk_next(struct ktb_walk *walk, struct ktb_frame *frame);
 
 struct ktb_dso {
 	char *path;
+	uint64_t dev; /* of what a process has mapped now, and is loaded from there; */
+	uint64_t inode; /* 0: the file is the one of that path */
 	uint8_t build_id[20];
 	size_t build_id_len; /* 0: not known */
 	bool loaded; /* or tried */
+	uint32_t missed_pid; /* a process through which it could not be had */
 	bool mismatch; /* the file is another one by now */
 	struct ktb_dso_table *table; /* or NULL */
 };
 
 void ktb_dso_load(struct ktb_dso *dso, const char *symfs, bool this_kernel);
+void ktb_dso_load_file(struct ktb_dso *dso, const char *file);
 void ktb_dso_free(struct ktb_dso *dso);
 const char *ktb_dso_symbol(const struct ktb_dso *dso, uint64_t offset, uint64_t *into);
 
@@ -96,6 +104,9 @@ void ktb_tasks_comm(struct ktb_tasks *tasks, uint32_t tid, const char *name, siz
 void ktb_tasks_fork(struct ktb_tasks *tasks, const uint32_t ids[4], bool inherits);
 void ktb_tasks_map(struct ktb_tasks *tasks, uint32_t pid, const struct ktb_map *map);
 const char *ktb_tasks_name(struct ktb_tasks *tasks, uint32_t tid);
+void ktb_tasks_unmap(struct ktb_tasks *tasks, uint32_t pid);
+uint64_t *ktb_tasks_looked(struct ktb_tasks *tasks, uint32_t pid);
+unsigned int ktb_tasks_nr(const struct ktb_tasks *tasks);
 const struct ktb_map *ktb_tasks_find(struct ktb_tasks *tasks, uint32_t pid, uint64_t addr);
 
 /* ---- recording_order.c ---- */

@@ -59,8 +59,7 @@ void ktb_symbols_free(struct ktb_symbols *symbols)
 {
 	if (!symbols)
 		return;
-	for (unsigned int i = 0; i < symbols->nr_dsos; i++)
-		ktb_dso_free(symbols->dsos[i]);
+	ktb_symbols_forget_dsos(symbols);
 	for (unsigned int i = 0; i < symbols->nr_areas; i++)
 		free(symbols->areas[i].name);
 	ktb_kallsyms_free(symbols->kallsyms);
@@ -204,12 +203,19 @@ char *ktb_symbols_function(void *arg, unsigned long long *addr, char **module)
 
 /* ---- programs and libraries ---- */
 
-struct ktb_dso *ktb_symbols_dso(struct ktb_symbols *symbols, const char *path)
+static bool is_file(const struct ktb_dso *dso, const char *path, uint64_t dev, uint64_t inode)
+{
+	return dso->inode == inode && dso->dev == dev && !strcmp(dso->path, path);
+}
+
+/* Of one path there may be several: in containers, or one after the other. */
+struct ktb_dso *ktb_symbols_file(struct ktb_symbols *symbols, const char *path, uint64_t dev,
+				 uint64_t inode)
 {
 	struct ktb_dso **all, *dso;
 
 	for (unsigned int i = symbols->nr_dsos; i--;)
-		if (!strcmp(symbols->dsos[i]->path, path))
+		if (is_file(symbols->dsos[i], path, dev, inode))
 			return symbols->dsos[i];
 	all = ktb_array_more(symbols->dsos, symbols->nr_dsos, sizeof(struct ktb_dso *));
 	if (!all)
@@ -222,8 +228,28 @@ struct ktb_dso *ktb_symbols_dso(struct ktb_symbols *symbols, const char *path)
 		free(dso);
 		return NULL;
 	}
+	dso->dev = dev;
+	dso->inode = inode;
 	all[symbols->nr_dsos++] = dso;
 	return dso;
+}
+
+struct ktb_dso *ktb_symbols_dso(struct ktb_symbols *symbols, const char *path)
+{
+	return ktb_symbols_file(symbols, path, 0, 0);
+}
+
+unsigned int ktb_symbols_nr_dsos(const struct ktb_symbols *symbols)
+{
+	return symbols->nr_dsos;
+}
+
+/* Names of before are gone then, and mappings must not refer to them. */
+void ktb_symbols_forget_dsos(struct ktb_symbols *symbols)
+{
+	for (unsigned int i = 0; i < symbols->nr_dsos; i++)
+		ktb_dso_free(symbols->dsos[i]);
+	symbols->nr_dsos = 0;
 }
 
 void ktb_symbols_build_id(struct ktb_symbols *symbols, const char *path, const uint8_t *id,
@@ -279,7 +305,7 @@ void ktb_symbols_resolve(struct ktb_symbols *symbols, const struct ktb_map *map,
 	}
 	if (!map)
 		return;
-	if (!map->dso->loaded)
+	if (!map->dso->loaded && !map->dso->inode)
 		ktb_dso_load(map->dso, symbols->symfs, !symbols->symfs && is_this_kernel(symbols));
 	frame->dso = map->dso->path;
 	frame->place = frame->addr - map->start + map->offset;

@@ -14,6 +14,7 @@ struct task {
 	char name[NAME_LEN];
 	struct ktb_map *maps; /* of a process: by address, none overlap */
 	unsigned int nr_maps;
+	uint64_t looked; /* ktb_tasks_looked() */
 };
 
 struct ktb_tasks {
@@ -173,6 +174,27 @@ static unsigned int put(struct ktb_map *all, unsigned int nr, struct ktb_map map
 	if (map.start < map.end)
 		all[nr++] = map;
 	return nr;
+}
+
+void ktb_tasks_unmap(struct ktb_tasks *tasks, uint32_t pid)
+{
+	struct task *task = find(tasks, pid);
+
+	if (task)
+		forget_maps(task);
+}
+
+/* When the mappings of a process that runs were looked at last; NULL if out of memory. */
+uint64_t *ktb_tasks_looked(struct ktb_tasks *tasks, uint32_t pid)
+{
+	struct task *task = get(tasks, pid);
+
+	return task ? &task->looked : NULL;
+}
+
+unsigned int ktb_tasks_nr(const struct ktb_tasks *tasks)
+{
+	return tasks->nr;
 }
 
 /* A new mapping takes the place of what was there: all, or a part, or the middle. */
