@@ -24,6 +24,7 @@
 #include "compat.h"
 #include "perf_source.h"
 #include "perfcore.h"
+#include "pmu.h"
 #include "session.h"
 #include "submit.h"
 #include "tracepoint.h"
@@ -395,6 +396,11 @@ static int ktb_perf_check(const struct perf_event_attr *asked,
 			       "perf-attr: only type, config, period or frequency, breakpoint, exclusions and precision may be set");
 		return -EINVAL;
 	}
+	/* Its events hold the module, and a session would hold them. */
+	if (ktb_pmu_is(asked->type)) {
+		NL_SET_ERR_MSG(extack, "perf-attr: an event of this PMU is a tracepoint: attach it by name");
+		return -EOPNOTSUPP;
+	}
 	if (!asked->sample_period || (!asked->freq && asked->sample_period >> 63)) {
 		NL_SET_ERR_MSG(extack, "perf-attr: the period or frequency must be 1 or more");
 		return -EINVAL;
@@ -445,6 +451,7 @@ static struct ktb_perf *ktb_perf_alloc(unsigned int nr, bool stand_ins)
  *
  * Return: 0, or
  * * -EINVAL - @attr asks for what cannot be had
+ * * -EOPNOTSUPP - @attr is of our own PMU
  * * -ENOMEM - out of memory
  */
 int ktb_perfcore_prepare(struct ktb_event *event, const struct perf_event_attr *attr,

@@ -171,6 +171,17 @@ static struct pmu ktb_pmu = {
 };
 
 /**
+ * ktb_pmu_is - whether a number is that of our PMU
+ * @type: the number, perf_event_attr.type
+ *
+ * Return: whether.
+ */
+bool ktb_pmu_is(u32 type)
+{
+	return type == ktb_pmu.type;
+}
+
+/**
  * ktb_pmu_init - make the PMU known
  *
  * Events may be opened before this returns.

@@ -30,6 +30,7 @@ struct ktb_call {
 	struct list_head node;
 };
 
+bool ktb_pmu_is(u32 type);
 int ktb_pmu_init(void);
 void ktb_pmu_exit(void);
 

@@ -590,6 +590,9 @@ TEST_F(counters, what_cannot_be_asked_for)
 	struct perf_event_attr bad = good;
 	struct ktb_msg m;
 
+	bad.type = ktb_pmu_type();
+	EXPECT_REFUSED(&self->nl, EOPNOTSUPP, "by name", attach(self, "bad", &bad, 0));
+	bad = good;
 	bad.sample_type = PERF_SAMPLE_IP;
 	EXPECT_REFUSED(&self->nl, EINVAL, "may be set", attach(self, "bad", &bad, 0));
 	bad = good;
