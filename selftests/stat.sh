@@ -12,7 +12,7 @@ dir=$(mktemp -d /tmp/stat.XXXXXX) || exit 1
 . ./ktb_check.sh
 
 trap 'cd /; rm -rf "$dir"' EXIT
-begin_tests 35
+begin_tests 36
 
 # From JSON: the count of an event.
 count_of() { # event
@@ -45,6 +45,8 @@ run ktbctl stat -a -I 100 --json -e cpu-clock -- sleep 0.35
 check "in intervals, as JSON" done_ '[ "$(wc -l <"$out")" -ge 3 ]' 'while read -r line; do echo "$line" | "$here/json_check" >/dev/null || exit; done <"$out"'
 run ktbctl stat -e faults -- sh -c 'exit 7'
 check "the command's exit status" '[ $status -eq 7 ]' 'says faults'
+run ktbctl stat -e faults sh -c 'echo "$0 $*"' --json -h --help
+check "options of the command are its own, without -- too" done_ 'says "^--json -h --help$"' 'says "  faults"'
 sleep 60 &
 sleeper=$!
 ktbctl stat --json -p $sleeper -e faults,raw_syscalls:sys_exit >"$out" 2>"$err" &

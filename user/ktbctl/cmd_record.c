@@ -341,30 +341,32 @@ static int check_options(const struct context *context, struct recorder *recorde
 	return tracing_check(context, &options->tracing);
 }
 
+static const char letters[] = "+:e:s:m:o:z::" TRACING_LETTERS;
+static const struct option known[] = {
+	TRACING_OPTIONS,
+	{ "event", required_argument, NULL, 'e' },
+	{ "session", required_argument, NULL, 's' },
+	{ "size", required_argument, NULL, 'm' },
+	{ "self", no_argument, NULL, OPTION_SELF },
+	{ "output", required_argument, NULL, 'o' },
+	{ "compression-level", optional_argument, NULL, 'z' },
+	{ "threads", no_argument, NULL, OPTION_THREADS },
+	{ "no-threads", no_argument, NULL, OPTION_NO_THREADS },
+	{ "max-size", required_argument, NULL, OPTION_MAX_SIZE },
+	{ "switch-output", optional_argument, NULL, OPTION_SWITCH },
+	{ "switch-max-files", required_argument, NULL, OPTION_MAX_FILES },
+	{ "clockid", required_argument, NULL, OPTION_CLOCKID },
+	{ 0 },
+};
+
 static int parse_options(const struct context *context, struct recorder *recorder,
 			 struct options *options, int argc, char **argv)
 {
-	static const struct option known[] = {
-		TRACING_OPTIONS,
-		{ "event", required_argument, NULL, 'e' },
-		{ "session", required_argument, NULL, 's' },
-		{ "size", required_argument, NULL, 'm' },
-		{ "self", no_argument, NULL, OPTION_SELF },
-		{ "output", required_argument, NULL, 'o' },
-		{ "compression-level", optional_argument, NULL, 'z' },
-		{ "threads", no_argument, NULL, OPTION_THREADS },
-		{ "no-threads", no_argument, NULL, OPTION_NO_THREADS },
-		{ "max-size", required_argument, NULL, OPTION_MAX_SIZE },
-		{ "switch-output", optional_argument, NULL, OPTION_SWITCH },
-		{ "switch-max-files", required_argument, NULL, OPTION_MAX_FILES },
-		{ "clockid", required_argument, NULL, OPTION_CLOCKID },
-		{ 0 },
-	};
 	const char *wrong;
 	int c;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:e:s:m:o:z::" TRACING_LETTERS, known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, letters, known, NULL)) != -1) {
 		if (c == '?' || c == ':')
 			return fail_option(context, c, argv);
 		if (c == 'e' && add_event(options, optarg))
@@ -422,4 +424,6 @@ const struct command cmd_record = {
 	.summary = "record into a perf.data file",
 	.help = help_record,
 	.run = run_record,
+	.letters = letters,
+	.options = known,
 };

@@ -439,28 +439,30 @@ static int check_options(const struct stat *stat)
 	return tracing_check(stat->context, tracing);
 }
 
+static const char letters[] = "+:e:I:aC:G:p:t:v";
+static const struct option known[] = {
+	{ "event", required_argument, NULL, 'e' },
+	{ "interval", required_argument, NULL, 'I' },
+	{ "all-cpus", no_argument, NULL, 'a' },
+	{ "cgroup", required_argument, NULL, 'G' },
+	{ "cpu", required_argument, NULL, 'C' },
+	{ "pid", required_argument, NULL, 'p' },
+	{ "tid", required_argument, NULL, 't' },
+	{ "verbose", no_argument, NULL, 'v' },
+	{ "no-inherit", no_argument, NULL, OPTION_NO_INHERIT },
+	{ "hist", no_argument, NULL, OPTION_HIST },
+	{ "filter", required_argument, NULL, OPTION_FILTER },
+	{ "bpf", required_argument, NULL, OPTION_BPF },
+	{ 0 },
+};
+
 static int parse_options(struct stat *stat, int argc, char **argv)
 {
-	static const struct option known[] = {
-		{ "event", required_argument, NULL, 'e' },
-		{ "interval", required_argument, NULL, 'I' },
-		{ "all-cpus", no_argument, NULL, 'a' },
-		{ "cgroup", required_argument, NULL, 'G' },
-		{ "cpu", required_argument, NULL, 'C' },
-		{ "pid", required_argument, NULL, 'p' },
-		{ "tid", required_argument, NULL, 't' },
-		{ "verbose", no_argument, NULL, 'v' },
-		{ "no-inherit", no_argument, NULL, OPTION_NO_INHERIT },
-		{ "hist", no_argument, NULL, OPTION_HIST },
-		{ "filter", required_argument, NULL, OPTION_FILTER },
-		{ "bpf", required_argument, NULL, OPTION_BPF },
-		{ 0 },
-	};
 	const char *wrong;
 	int c;
 
 	opterr = 0;
-	while ((c = getopt_long(argc, argv, "+:e:I:aC:G:p:t:v", known, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, letters, known, NULL)) != -1) {
 		if (c == '?' || c == ':')
 			return fail_option(stat->context, c, argv);
 		if (c == 'e' && add_event(stat, optarg))
@@ -495,4 +497,6 @@ const struct command cmd_stat = {
 	.summary = "count events",
 	.help = help_stat,
 	.run = run_stat,
+	.letters = letters,
+	.options = known,
 };

@@ -34,6 +34,9 @@ struct command {
 	const char *summary;
 	const char *help;
 	int (*run)(struct context *context, int argc, char **argv);
+	/* Of one that runs a command of the user's: what it knows, for getopt. */
+	const char *letters;
+	const struct option *options;
 };
 
 extern const struct command cmd_attach;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ktbctl: the table of commands. */
+#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -72,12 +73,27 @@ static bool is_help(const char *arg)
 	return !strcmp(arg, "--help") || !strcmp(arg, "-h");
 }
 
+/* Where a command of the user's begins: what follows is its own. */
+static int own_arguments(const struct command *command, int argc, char **argv)
+{
+	int end;
+
+	if (!command->options)
+		return argc;
+	opterr = 0;
+	while (getopt_long(argc, argv, command->letters, command->options, NULL) != -1)
+		;
+	end = optind;
+	optind = 0; /* once more, from the beginning */
+	return end;
+}
+
 /* Options every command knows are taken out of its arguments, up to "--". */
 static int take_common(struct context *context, int argc, char **argv, bool *wants_help)
 {
-	int kept = 0, i;
+	int kept = 0, i, own = own_arguments(context->command, argc, argv);
 
-	for (i = 0; i < argc && strcmp(argv[i], "--"); i++) {
+	for (i = 0; i < own && strcmp(argv[i], "--"); i++) {
 		if (!strcmp(argv[i], "--json"))
 			context->json = true;
 		else if (is_help(argv[i]))
