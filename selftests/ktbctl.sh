@@ -23,7 +23,7 @@ counter() {
 	tr -d ' \n' <"$out" | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
 }
 
-begin_tests 42
+begin_tests 43
 ktbctl detach >/dev/null 2>&1
 
 # ---- without arguments, with wrong ones ----
@@ -74,6 +74,8 @@ run ktbctl status
 check "status" done_ 'says "session default"' 'says persistent' 'says sched:sched_switch' quiet
 run ktbctl status --json
 check "status --json" done_ is_json 'says "\"default\""' 'says "\"sched:sched_switch\""'
+run sh -c 'ktbctl status >&-'
+check "what is printed goes to no socket of ours" failed 'complains "cannot write the output"'
 run ktbctl attach sched:sched_switch
 check "attach again" failed 'complains "attached .*already"'
 usleep 1000; usleep 1000; usleep 1000

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* ktbctl: the table of commands. */
+#include <fcntl.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "ktbctl.h"
 
@@ -120,10 +122,26 @@ static int run(struct context *context, int argc, char **argv)
 	return context->command->run(context, argc, argv);
 }
 
+/*
+ * One that is closed would be the number of the next socket, and what is printed would
+ * go there. Writing fails as it did.
+ */
+static void open_closed_files(void)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDONLY);
+	} while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 int main(int argc, char **argv)
 {
 	struct context context = { 0 };
 
+	open_closed_files();
 	/* A closed pipe is seen when writing, and is no reason to die silently. */
 	signal(SIGPIPE, SIG_IGN);
 	for (argc--, argv++; argc; argc--, argv++) {
