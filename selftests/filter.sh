@@ -13,7 +13,7 @@ tracing=/sys/kernel/tracing
 ftrace=$tracing/instances/ktb_filter
 
 trap 'cd /; rmdir $ftrace 2>/dev/null; ktbctl detach -s t_filter >/dev/null 2>&1; rm -rf "$dir"' EXIT
-begin_tests 41
+begin_tests 44
 mkdir $ftrace || exit 1
 
 # The load: a process whose name is its own, with 50 reads and writes of one byte
@@ -92,6 +92,8 @@ check "record, of the event before" done_ ledger_is_exact '[ "$(counter written)
 script
 check_perf "perf sees nothing else" done_ '[ "$(grep -c "NR 0 " "$out")" -ge 300 ]' '! grep sys_enter "$out" | grep -v -q "NR 0 "' \
 	'says sched_process_exit'
+record -e 'raw_syscalls:*' -e $enter --filter 'id == 0' -- true
+check "a name behind a pattern has its own filter" ledger_is_exact '[ "$(counter filtered)" -gt 0 ]'
 run ktbctl stat --json -e $enter --filter 'id == 1' -- sh -c "exec -a dd '$dir/ktb_load' if=/dev/zero of=/dev/null bs=1 count=300"
 check "stat" done_ is_json '[ "$(field count)" -ge 300 ]' '[ "$(field count)" -lt 350 ]'
 
@@ -116,6 +118,10 @@ run ktbctl attach function:vfs_read --filter 'ip == 3' -s t_filter
 check "a function" failed 'complains "functions"' nothing_left
 run ktbctl record --filter 'id == 3' -e $enter -- true
 check "before -e" usage 'complains "behind the -e"'
+run ktbctl record -e $enter -e 'raw_syscalls:sys_e*er' --filter 'nonsense' -- true
+check "that no event is left for" failed 'complains "nonsense: no event is left for it"' nothing_left
+run ktbctl stat -e faults -e 'raw_syscalls:*' --filter 'nonsense' -e '!raw_syscalls:*' -- true
+check "nor for counting" failed 'complains "no event is left for it"'
 run ktbctl attach $enter --filter 'id == 3' --bpf x.o
 check "two of them" usage 'complains "second"'
 run ktbctl stat -e faults --filter 'id == 3' -- true

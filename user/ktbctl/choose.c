@@ -8,6 +8,14 @@
 
 #include "ktbctl.h"
 
+/* A name in full takes an event from the -e before, with what that one has for it. */
+static void name_item(struct choice *choice, struct choice_item *item)
+{
+	item->group = choice->group;
+	choice->nr_named += !item->named;
+	item->named = true;
+}
+
 static int add_item(struct choice *choice, struct catalog_event *event, bool named)
 {
 	struct choice_item *items;
@@ -23,10 +31,8 @@ static int add_item(struct choice *choice, struct catalog_event *event, bool nam
 		};
 		event->chosen = ++choice->nr;
 	}
-	if (named && !choice->items[event->chosen - 1].named) {
-		choice->items[event->chosen - 1].named = true;
-		choice->nr_named++;
-	}
+	if (named)
+		name_item(choice, &choice->items[event->chosen - 1]);
 	return EXIT_DONE;
 }
 
@@ -89,11 +95,15 @@ static int add_exclude(struct choice *choice, const char *pattern)
 	return EXIT_DONE;
 }
 
-static bool is_chosen(const struct choice *choice, const char *name)
+/* One that was added already, named once more. */
+static bool is_named_again(struct choice *choice, const char *name)
 {
-	for (unsigned int i = 0; i < choice->nr; i++)
-		if (!strcmp(choice->items[i].name, name))
-			return true;
+	for (unsigned int i = 0; i < choice->nr; i++) {
+		if (strcmp(choice->items[i].name, name))
+			continue;
+		name_item(choice, &choice->items[i]);
+		return true;
+	}
 	return false;
 }
 
@@ -106,9 +116,7 @@ static int add_own_item(struct choice *choice, const struct choice_item *item)
 		return fail("out of memory");
 	choice->items = items;
 	items[choice->nr] = *item;
-	items[choice->nr].group = choice->group;
-	items[choice->nr++].named = true;
-	choice->nr_named++;
+	name_item(choice, &items[choice->nr++]);
 	return EXIT_DONE;
 }
 
@@ -122,7 +130,7 @@ static int add_counter(struct choice *choice, const char *name)
 	if (!counter)
 		return fail("out of memory");
 	err = ktb_perf_event_parse(name, counter, error, sizeof(error));
-	if (!err && !is_chosen(choice, counter->name)) {
+	if (!err && !is_named_again(choice, counter->name)) {
 		const struct choice_item item = { .name = counter->name, .counter = counter };
 
 		err = add_own_item(choice, &item);
@@ -145,7 +153,7 @@ static int add_functions(struct choice *choice, const char *name)
 	if (!functions)
 		return fail("out of memory");
 	err = ktb_functions_parse(name, functions, error, sizeof(error));
-	if (!err && !is_chosen(choice, functions->name)) {
+	if (!err && !is_named_again(choice, functions->name)) {
 		const struct choice_item item = { .name = functions->name, .functions = functions };
 
 		err = add_own_item(choice, &item);

@@ -78,7 +78,9 @@ static int choose_events(struct choice *choice, const struct options *options)
 			err = *name ? choice_add(choice, name) : EXIT_DONE;
 		free(list);
 	}
-	return err ? err : choice_end(choice);
+	if (!err)
+		err = choice_end(choice);
+	return err ? err : programs_check(&options->tracing, choice);
 }
 
 /* What a CPU may fill while its reader waits its turn to write; less if memory is short. */

@@ -102,7 +102,9 @@ static int choose(struct stat *stat)
 			err = *name ? choice_add(&stat->choice, name) : EXIT_DONE;
 		free(list);
 	}
-	return err ? err : choice_end(&stat->choice);
+	if (!err)
+		err = choice_end(&stat->choice);
+	return err ? err : programs_check(&stat->tracing, &stat->choice);
 }
 
 static bool has_latency(const struct choice_item *item)

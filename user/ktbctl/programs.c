@@ -39,6 +39,31 @@ struct event_program *programs_find(const struct tracing *tracing, unsigned int 
 	return NULL;
 }
 
+static bool has_events(const struct choice *choice, unsigned int group)
+{
+	for (unsigned int i = 0; i < choice->nr; i++)
+		if (choice->items[i].group == group && !choice->items[i].excluded)
+			return true;
+	return false;
+}
+
+/*
+ * A program whose events are all another -e's, or excluded, would let them by unseen.
+ * Returns an exit status, the reason told.
+ */
+int programs_check(const struct tracing *tracing, const struct choice *choice)
+{
+	for (unsigned int i = 0; i < tracing->nr_programs; i++) {
+		const struct event_program *program = &tracing->programs[i];
+
+		if (!has_events(choice, program->group))
+			return fail("%s %s: no event is left for it: another -e has them, or '!'",
+				    program->filter ? "--filter" : "--bpf",
+				    program->filter ? program->filter : program->object);
+	}
+	return EXIT_DONE;
+}
+
 /* "FILE" or "FILE:NAME" */
 static int open_object(const char *text, bool counter, char *error, size_t len)
 {

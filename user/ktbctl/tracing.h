@@ -98,6 +98,7 @@ void tracing_event_options(const struct tracing *tracing, struct ktb_event_optio
 
 /* programs.c */
 const char *programs_add(struct tracing *tracing, int c, const char *text);
+int programs_check(const struct tracing *tracing, const struct choice *choice);
 struct event_program *programs_find(const struct tracing *tracing, unsigned int group);
 int program_open(struct event_program *program, const struct choice_item *item,
 		 struct ktb_event_options *options, char *error, size_t len);

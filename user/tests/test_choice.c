@@ -89,6 +89,56 @@ static void test_choice(void)
 	not_chosen(CHOOSE(""));
 }
 
+/* The event's group, when these are the -e; "F" behind one is a filter for it. */
+static int group_of(const char *const *arguments, const char *name, bool *all_used)
+{
+	struct tracing tracing = { .is_grouped = true };
+	struct choice choice;
+	int group = -1, err = EXIT_DONE;
+
+	make(&choice);
+	for (; *arguments && !err; arguments++) {
+		if (!strcmp(*arguments, "F")) {
+			err = !!tracing_set(&tracing, OPTION_FILTER, "x == 1");
+			continue;
+		}
+		choice.group = ++tracing.group;
+		err = choice_add(&choice, *arguments);
+	}
+	if (!err)
+		err = choice_end(&choice);
+	for (unsigned int i = 0; i < choice.nr && !err; i++)
+		if (!strcmp(choice.items[i].name, name))
+			group = (int)choice.items[i].group;
+	*all_used = programs_check(&tracing, &choice) == EXIT_DONE;
+	choice_free(&choice);
+	tracing_free(&tracing);
+	return group;
+}
+
+static void test_groups(void)
+{
+	static const char name[] = "sched:sched_switch";
+	bool used;
+
+	ok(group_of(CHOOSE("sched:*", "F", "irq:*"), name, &used) == 1 && used,
+	   "a pattern's filter");
+	ok(group_of(CHOOSE("sched:*", name, "F"), name, &used) == 2 && used,
+	   "a later full name has a filter of its own");
+	ok(group_of(CHOOSE(name, "F", "sched:*"), name, &used) == 1 && used,
+	   "a later pattern takes nothing away");
+	ok(group_of(CHOOSE(name, "F", name), name, &used) == 2 && !used,
+	   "a filter whose event another -e has is refused");
+	ok(group_of(CHOOSE("sched:*", "sched:sched_s*", "F"), name, &used) == 1 && !used,
+	   "as is that of a pattern that comes too late");
+	ok(group_of(CHOOSE(name, "irq:*", "F", "!irq:*"), name, &used) == 1 && !used,
+	   "and one whose events are excluded");
+	ok(group_of(CHOOSE("cpu-clock", "irq:*", "cpu-clock", "F"), "cpu-clock", &used) == 3,
+	   "a counter that is named again");
+	ok(group_of(CHOOSE("function:a", "irq:*", "function:a", "F"), "function:a", &used) == 3,
+	   "functions, too");
+}
+
 static void test_cpus(void)
 {
 	static const char *const right[] = { "0", "0-3", "0-3,8", "8,0-3", "5-5" };
@@ -138,6 +188,7 @@ int main(void)
 	if (!freopen("/dev/null", "w", stderr))
 		return 1;
 	test_choice();
+	test_groups();
 	test_cpus();
 	test_values();
 	return tap_end();
