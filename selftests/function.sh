@@ -12,7 +12,7 @@ dir=$(mktemp -d /tmp/function.XXXXXX) || exit 1
 . ./ktb_check.sh
 
 trap 'cd /; ktbctl detach >/dev/null 2>&1; rm -rf "$dir"' EXIT
-begin_tests 22
+begin_tests 23
 
 work='dd if=/dev/zero of=/dev/null bs=1 count=50'
 
@@ -62,6 +62,10 @@ run ktbctl attach 'fgraph:do_exit'
 check "no return ever" failed 'complains "do_exit never returns"' nothing_left
 run ktbctl attach 'fgraph:do_e*'
 check "patterns pass over those" done_
+ktbctl detach >/dev/null
+ktbctl attach 'function:vfs_[rw]*' sched:sched_process_exit >/dev/null
+run ktbctl detach 'function:vfs_[rw]*'
+check "a pattern is detached by its own name" done_ 'says "function:vfs_"'
 ktbctl detach >/dev/null
 run ktbctl attach 'function:!vfs_read'
 check "nothing but exclusions" failed 'complains "which functions"' nothing_left

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* All events: those the module has a path for, and those tracefs knows. */
+#include <fnmatch.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -164,6 +165,12 @@ int catalog_type(struct catalog_event *event)
 	free(text);
 	free(system);
 	return event->type;
+}
+
+/* "function:vfs_[rw]*" is a name, which does not match itself. */
+bool name_matches(const char *pattern, const char *name)
+{
+	return !strcmp(pattern, name) || !fnmatch(pattern, name, 0);
 }
 
 bool is_glob(const char *name)

@@ -195,7 +195,7 @@ static int exclude(struct choice *choice, const char *pattern)
 	for (unsigned int i = 0; i < choice->nr; i++) {
 		struct choice_item *item = &choice->items[i];
 
-		if (fnmatch(pattern, item->name, 0))
+		if (!name_matches(pattern, item->name))
 			continue;
 		choice->nr_named -= item->named && !item->excluded;
 		item->excluded = true;

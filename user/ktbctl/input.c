@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* A perf.data file that a command reads: its options, samples, and warnings. */
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <string.h>
@@ -51,7 +50,7 @@ static bool has_event(const struct input *input)
 	const struct ktb_recording_event *event;
 
 	for (unsigned int i = 0; (event = ktb_recording_event(input->recording, i)); i++)
-		if (!fnmatch(input->event, event->name, 0))
+		if (name_matches(input->event, event->name))
 			return true;
 	return false;
 }
@@ -80,7 +79,7 @@ static bool is_wanted(const struct input *input, const struct ktb_record *record
 		return true;
 	if (input->cpu >= 0 && record->sample.cpu != (unsigned int)input->cpu)
 		return false;
-	return !input->event || (record->event && !fnmatch(input->event, record->event->name, 0));
+	return !input->event || (record->event && name_matches(input->event, record->event->name));
 }
 
 /* The next record that is wanted: 1, 0 at the end, or a negative errno. */

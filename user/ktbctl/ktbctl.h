@@ -99,6 +99,7 @@ void catalog_free(struct catalog *catalog);
 struct catalog_event *catalog_find(const struct catalog *catalog, const char *name);
 int catalog_type(struct catalog_event *event);
 bool is_glob(const char *name);
+bool name_matches(const char *pattern, const char *name);
 
 /* choose.c: events named on the command line */
 struct choice_item {

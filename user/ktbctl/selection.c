@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Events of a session, named on the command line in full or by patterns. */
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@ static int choose(struct selection *selection, const char *pattern)
 	bool found = false;
 
 	for (int i = 0; i < selection->nr; i++) {
-		if (fnmatch(pattern, selection->events[i].name, 0))
+		if (!name_matches(pattern, selection->events[i].name))
 			continue;
 		selection->chosen[i] = true;
 		found = true;

@@ -78,6 +78,7 @@ static void test_choice(void)
 	chosen(CHOOSE("sched:*", "!sched:sched_stat_*"), "sched_switch,sched_wakeup");
 	chosen(CHOOSE("!sched:sched_switch", "sched:*"), "sched_stat_runtime,sched_wakeup");
 	chosen(CHOOSE("sched:*", "!sched:sched_s*", "!sched:sched_switch"), "sched_wakeup");
+	chosen(CHOOSE("function:vfs_[rw]*", "irq:soft*", "!function:vfs_[rw]*"), "softirq_entry");
 	not_chosen(CHOOSE("sched:sched_swich"));
 	not_chosen(CHOOSE("sched"));
 	not_chosen(CHOOSE("sched:"));
