@@ -12,7 +12,7 @@ dir=$(mktemp -d /tmp/stat.XXXXXX) || exit 1
 . ./ktb_check.sh
 
 trap 'cd /; rm -rf "$dir"' EXIT
-begin_tests 36
+begin_tests 37
 
 # From JSON: the count of an event.
 count_of() { # event
@@ -85,6 +85,8 @@ run ktbctl attach mem:no_such_symbol:w
 check "no such symbol" failed "complains \"no symbol 'no_such_symbol'\"" nothing_left
 run ktbctl record -e cpu-clock -F 99 -c 1000 -- true
 check "a period and a frequency" usage 'complains "either -c"'
+run ktbctl record -e sched:sched_switch -F 99 -- true
+check "a frequency, and no counter" failed 'complains "-c N"' nothing_left
 if [ -d /sys/bus/event_source/devices/cpu ]; then
 	skip "no hardware PMU" "there is one"
 	skip "nor to count with" "there is one"

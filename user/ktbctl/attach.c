@@ -144,6 +144,22 @@ static int fail_none(const struct choice *choice)
 	return fail("none of these events can be attached");
 }
 
+static bool has_counter(const struct choice *choice)
+{
+	for (unsigned int i = 0; i < choice->nr; i++)
+		if (choice->items[i].counter && !choice->items[i].excluded)
+			return true;
+	return false;
+}
+
+/* The module takes all hits, or every N-th; a frequency is perf's. */
+static int check_freq(const struct choice *choice, const struct tracing *tracing)
+{
+	if (!tracing->freq || has_counter(choice))
+		return EXIT_DONE;
+	return fail("-F is of counters, and none is asked for: -c N takes every N-th hit");
+}
+
 /*
  * Attach what was chosen: all that was named in full, and of patterns what can
  * be, at least one in all. Returns an exit status, the reason told.
@@ -153,7 +169,7 @@ int choice_attach(struct choice *choice, struct ktb_conn *conn,
 {
 	unsigned int nr = 0, max = tracing->max_events ? tracing->max_events : MAX_EVENTS, room;
 	struct ktb_event_options options;
-	int err = EXIT_DONE;
+	int err = check_freq(choice, tracing);
 
 	tracing_event_options(tracing, &options);
 	room = max > choice->nr_named ? max - choice->nr_named : 0;

@@ -314,8 +314,8 @@ static int check_session_options(const struct context *context, struct recorder 
 
 	if (options->size)
 		return fail_usage(context, "-m is for -e: the session has its rings");
-	if (tracing->period)
-		return fail_usage(context, "-c is for -e: the session has its events");
+	if (tracing->period || tracing->freq)
+		return fail_usage(context, "-c and -F are for -e: the session has its events");
 	if (tracing->max_stack || tracing->pids.nr || tracing->tids.nr || tracing->max_events ||
 	    tracing->cgroup)
 		return fail_usage(context, "-g, -G, -p, -t and --max-events are for -e");

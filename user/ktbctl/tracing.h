@@ -58,7 +58,7 @@ enum {
 	"                    only hits for which a BPF program, that object file's, does\n" \
 	"                    not return 0\n"                                                \
 	"      --max-events N\n"                                                            \
-	"                    attach at most N events, of patterns the first ones (1024)\n"  \
+	"                    of patterns only the first events, for N in all (1024)\n"      \
 	"  -v, --verbose     name each event that is attached or skipped\n"
 
 struct id_list {
