@@ -12,7 +12,7 @@ dir=$(mktemp -d /tmp/function.XXXXXX) || exit 1
 . ./ktb_check.sh
 
 trap 'cd /; ktbctl detach >/dev/null 2>&1; rm -rf "$dir"' EXIT
-begin_tests 23
+begin_tests 24
 
 work='dd if=/dev/zero of=/dev/null bs=1 count=50'
 
@@ -38,6 +38,13 @@ check "as JSON: all are in a bucket, the sum is theirs" done_ is_json '[ "$(grep
 	'says "sched:sched_process_exec"'
 run ktbctl stat --hist -a -I 100 -e 'fgraph:vfs_read' -- sh -c 'for i in 1 2 3 4; do dd if=/dev/zero of=/dev/null bs=1 count=50 2>/dev/null; usleep 100000; done'
 check "in intervals" done_ '[ "$(grep -c "  fgraph:vfs_read" "$out")" -ge 4 ]' '[ "$(grep -c "on average" "$out")" -ge 2 ]'
+ktbctl stat --hist -a -e fgraph:vfs_read >"$out" 2>"$err" &
+counting=$!
+wait_for 'ktbctl status -s stat-$counting >session 2>/dev/null && ! grep -q disabled session'
+ktbctl detach -s stat-$counting >/dev/null
+wait $counting
+status=$?
+check "until somebody removes the session" failed 'says "not known  fgraph:vfs_read"' 'complains "were detached"'
 run ktbctl stat --hist -e function:vfs_read -- true
 check "calls have no duration" failed 'complains "returns of functions"' nothing_left
 run ktbctl stat --json -e 'function:vfs_rea[d] vfs_write !vfs_read' -e 'function:vfs_write' -- $work

@@ -12,12 +12,14 @@ dir=$(mktemp -d /tmp/stat.XXXXXX) || exit 1
 . ./ktb_check.sh
 
 trap 'cd /; rm -rf "$dir"' EXIT
-begin_tests 37
+begin_tests 39
 
 # From JSON: the count of an event.
 count_of() { # event
 	tr -d ' \n\t' <"$out" | sed "s/.*\"name\":\"$1\",\"count\":\([0-9]*\).*/\1/"
 }
+# Whether what runs in the background counts already.
+is_counting() { ktbctl status -s "stat-$counting" >"$dir/session" 2>/dev/null && ! grep -q disabled "$dir/session"; }
 burn='i=0; while [ $i -lt 1000 ]; do i=$((i + 1)); done'
 
 # ---- counting ----
@@ -51,8 +53,7 @@ sleep 60 &
 sleeper=$!
 ktbctl stat --json -p $sleeper -e faults,raw_syscalls:sys_exit >"$out" 2>"$err" &
 counting=$!
-wait_for 'ktbctl status --json | grep -q "stat-$counting"'
-wait_for '! ktbctl status | grep -q disabled'
+wait_for is_counting
 kill $sleeper
 wait $sleeper 2>/dev/null
 kill -INT $counting
@@ -60,6 +61,22 @@ wait $counting
 status=$?
 check "of a process, until ^C" done_ is_json '[ "$(count_of raw_syscalls:sys_exit)" -gt 0 ]'
 check "nothing is left" nothing_left
+ktbctl stat --json -I 100 -a -e sched:sched_switch >"$out" 2>"$err" &
+counting=$!
+wait_for is_counting
+usleep 200000
+ktbctl detach -s stat-$counting >/dev/null
+wait $counting
+status=$?
+check "a session that somebody removes" failed 'complains "were detached"' 'tail -n 1 "$out" | grep -q "\"count\":null"'
+ktbctl stat -a -e sched:sched_switch,sched:sched_waking -- sleep 1 >"$out" 2>"$err" &
+counting=$!
+wait_for is_counting
+ktbctl detach -s stat-$counting sched:sched_waking >/dev/null
+wait $counting
+status=$?
+check "an event that somebody detaches" failed 'complains "were detached"' 'says "not known  sched:sched_waking"' \
+	'says "[0-9]  sched:sched_switch"'
 run ktbctl stat -e 'sched:*,!sched:sched_stat_*' -a -- true
 check "patterns and exclusions" done_ 'says sched_switch' '! says sched_stat_runtime'
 

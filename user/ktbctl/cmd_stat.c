@@ -76,6 +76,8 @@ struct stat {
 	uint64_t begin; /* ns */
 	int signals;
 	bool stopped;
+	bool removed; /* the session */
+	bool unknown; /* some counts are */
 };
 
 static uint64_t now_ns(void)
@@ -241,22 +243,27 @@ static int begin(struct stat *stat)
 }
 
 /* Hits that a target left out are in the ledger, and not in the count. */
-static struct stat_value ledger_value(const struct ktb_event_info *events, int nr, uint64_t id)
+static struct stat_value ledger_value(const struct ktb_event_info *events, int nr,
+				      struct counted *counted)
 {
-	struct stat_value value = { .enabled = 1, .running = 1 };
+	struct stat_value value = { .enabled = 1, .running = 1, .unknown = counted->id != 0 };
 
 	for (int i = 0; i < nr; i++) {
 		const struct ktb_ledger *ledger = &events[i].ledger;
+		uint64_t lost = ledger->lost_full + ledger->lost_big + ledger->lost_recursion;
 
-		if (events[i].id != id)
+		if (events[i].id != counted->id)
 			continue;
-		value.count = ledger->count;
-		value.lost = ledger->lost_full + ledger->lost_big + ledger->lost_recursion;
+		value.count = ledger->count - counted->count;
+		value.lost = lost - counted->lost;
+		value.unknown = false;
+		counted->count = ledger->count;
+		counted->lost = lost;
 	}
 	return value;
 }
 
-/* All at nearly one time: values by their event. */
+/* What came since the last time, all at nearly one time: values by their event. */
 static int read_all(struct stat *stat, struct stat_value *values)
 {
 	struct ktb_event_info *events = NULL;
@@ -270,8 +277,10 @@ static int read_all(struct stat *stat, struct stat_value *values)
 		if (stat->all[i].is_counter)
 			err = stat_counter_read(&stat->all[i].counter, &values[i]);
 		else
-			values[i] = ledger_value(events, nr, stat->all[i].id);
+			values[i] = ledger_value(events, nr, &stat->all[i]);
 	}
+	if (stat->session.id && !nr)
+		stat->removed = true;
 	if (events)
 		ktb_event_list_free(events, nr);
 	return err ? err : stat_latency_read(&stat->latency);
@@ -279,10 +288,21 @@ static int read_all(struct stat *stat, struct stat_value *values)
 
 /* ---- telling ---- */
 
+/* Somebody detached an event, or removed the session with all of them. */
+static void note_unknown(struct stat *stat, const struct stat_value *values)
+{
+	bool told = stat->unknown;
+
+	for (unsigned int i = 0; i < stat->nr; i++)
+		stat->unknown |= values[i].unknown;
+	if (stat->unknown && !told)
+		note("events were detached, their ledgers with them: they are not counted");
+}
+
 /* What came since the last time; without intervals all. */
 static int tell_new(struct stat *stat)
 {
-	struct stat_value *values = calloc(stat->nr, sizeof(*values)), now;
+	struct stat_value *values = calloc(stat->nr, sizeof(*values));
 	const struct stat_print print = {
 		.all = stat->all,
 		.values = values,
@@ -293,14 +313,10 @@ static int tell_new(struct stat *stat)
 	};
 	int err = values ? read_all(stat, values) : fail("out of memory");
 
-	for (unsigned int i = 0; i < stat->nr && !err; i++) {
-		now = values[i];
-		values[i].count -= stat->all[i].last.count;
-		values[i].lost -= stat->all[i].last.lost;
-		stat->all[i].last = now;
-	}
 	if (!err)
 		err = stat_print(&print);
+	if (!err)
+		note_unknown(stat, values);
 	for (unsigned int i = 0; i < stat->nr; i++)
 		if (stat->all[i].histogram)
 			*stat->all[i].histogram = (struct histogram){ 0 };
@@ -328,16 +344,24 @@ static void take_signals(struct stat *stat)
 	}
 }
 
-/* Until the command ends, a signal comes, or @until, in ns; 0 for no such time. */
+/* A command is waited for in any case: its exit status is to be ours. */
+static bool is_over(const struct stat *stat)
+{
+	if (!stat->command && stat->removed)
+		return true;
+	return stat->stopped || stat->workload.ended;
+}
+
+/* Until it is over, or @until, in ns; 0 for no such time. */
 static int wait_until(struct stat *stat, uint64_t until)
 {
 	struct pollfd fds[] = {
 		{ .fd = stat->signals, .events = POLLIN },
-		{ .fd = stat_latency_fd(&stat->latency), .events = POLLIN },
+		{ .fd = stat->removed ? -1 : stat_latency_fd(&stat->latency), .events = POLLIN },
 	};
 	int ms = -1, err = EXIT_DONE;
 
-	while (!err && !stat->stopped && !stat->workload.ended) {
+	while (!err && !is_over(stat)) {
 		uint64_t now = now_ns();
 
 		if (until && now >= until)
@@ -346,9 +370,10 @@ static int wait_until(struct stat *stat, uint64_t until)
 			ms = (int)((until - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
 		if (poll(fds, ARRAY_SIZE(fds), ms) > 0 && fds[1].revents)
 			err = stat_latency_read(&stat->latency);
-		/* Somebody removed the session. */
-		if (fds[1].revents & (POLLHUP | POLLERR))
+		if (fds[1].revents & (POLLHUP | POLLERR)) {
+			stat->removed = true;
 			fds[1].fd = -1;
+		}
 		take_signals(stat);
 	}
 	return err;
@@ -358,17 +383,19 @@ static int wait_until(struct stat *stat, uint64_t until)
 static int count(struct stat *stat)
 {
 	uint64_t until = stat->begin;
-	int err = EXIT_DONE;
+	bool over;
+	int err;
 
-	while (!err && !stat->stopped && !stat->workload.ended) {
+	do {
 		until = stat->interval ? until + stat->interval : 0;
 		err = wait_until(stat, until);
-		if (!err && !stat->stopped && !stat->workload.ended)
+		over = is_over(stat);
+		if (over && stat->session.id)
+			ktb_session_set_enabled(stat->conn, stat->session.id, false);
+		if (!err)
 			err = tell_new(stat);
-	}
-	if (stat->session.id)
-		ktb_session_set_enabled(stat->conn, stat->session.id, false);
-	return err ? err : tell_new(stat);
+	} while (!err && !over && !is_over(stat));
+	return err || !stat->unknown ? err : EXIT_FAILED;
 }
 
 /* ---- the command ---- */

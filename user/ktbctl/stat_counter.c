@@ -20,7 +20,8 @@
 /* Returns 0 or a negative errno. */
 static int open_one(struct stat_counter *counter, pid_t pid, int cpu)
 {
-	int *fds = reallocarray(counter->fds, counter->nr + 1, sizeof(*fds)), fd;
+	struct stat_fd *fds = reallocarray(counter->fds, counter->nr + 1, sizeof(*fds));
+	int fd;
 
 	if (!fds)
 		return -ENOMEM;
@@ -28,7 +29,7 @@ static int open_one(struct stat_counter *counter, pid_t pid, int cpu)
 	fd = (int)syscall(SYS_perf_event_open, &counter->attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	fds[counter->nr++] = fd;
+	fds[counter->nr++] = (struct stat_fd){ .fd = fd };
 	return 0;
 }
 
@@ -154,25 +155,36 @@ int stat_counter_open(struct stat_counter *counter, const struct ktb_perf_event 
 int stat_counter_enable(struct stat_counter *counter)
 {
 	for (unsigned int i = 0; i < counter->nr && !counter->attr.enable_on_exec; i++)
-		if (ioctl(counter->fds[i], PERF_EVENT_IOC_ENABLE, 0))
+		if (ioctl(counter->fds[i].fd, PERF_EVENT_IOC_ENABLE, 0))
 			return fail("cannot count: %s", strerror(errno));
 	return EXIT_DONE;
 }
 
-/* Returns an exit status, the reason told. */
-int stat_counter_read(const struct stat_counter *counter, struct stat_value *value)
+/* Each time by its own share: of two sums that are scaled the later can be the less. */
+void stat_value_add(struct stat_value *value, const struct stat_reading *last,
+		    const struct stat_reading *now)
 {
-	uint64_t one[3];
+	uint64_t count = now->value - last->value;
+	uint64_t enabled = now->enabled - last->enabled, running = now->running - last->running;
+
+	if (running && running < enabled)
+		count = (uint64_t)((double)count * (double)enabled / (double)running);
+	value->count += count;
+	value->enabled += enabled;
+	value->running += running;
+}
+
+/* What came since the last time. Returns an exit status, the reason told. */
+int stat_counter_read(struct stat_counter *counter, struct stat_value *value)
+{
+	struct stat_reading now;
 
 	*value = (struct stat_value){ 0 };
 	for (unsigned int i = 0; i < counter->nr; i++) {
-		if (read(counter->fds[i], one, sizeof(one)) != sizeof(one))
+		if (read(counter->fds[i].fd, &now, sizeof(now)) != sizeof(now))
 			return fail("cannot read a counter: %s", strerror(errno));
-		value->enabled += one[1];
-		value->running += one[2];
-		if (one[2] && one[2] < one[1])
-			one[0] = (uint64_t)((double)one[0] * (double)one[1] / (double)one[2]);
-		value->count += one[0];
+		stat_value_add(value, &counter->fds[i].last, &now);
+		counter->fds[i].last = now;
 	}
 	return EXIT_DONE;
 }
@@ -180,7 +192,7 @@ int stat_counter_read(const struct stat_counter *counter, struct stat_value *val
 void stat_counter_close(struct stat_counter *counter)
 {
 	while (counter->nr)
-		close(counter->fds[--counter->nr]);
+		close(counter->fds[--counter->nr].fd);
 	free(counter->fds);
 	counter->fds = NULL;
 }

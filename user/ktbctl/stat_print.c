@@ -33,7 +33,9 @@ static void print_value(const struct counted *counted, const struct stat_value *
 {
 	char number[48];
 
-	if (counted->is_time)
+	if (value->unknown)
+		snprintf(number, sizeof(number), "not known");
+	else if (counted->is_time)
 		snprintf(number, sizeof(number), "%.2f ms", (double)value->count / NSEC_PER_MSEC);
 	else
 		group_digits(value->count, number, sizeof(number));
@@ -57,12 +59,18 @@ static void print_latency(const struct counted *counted, const struct stat_value
 	histogram_print(histogram);
 }
 
+/* null, where it is not known. */
+static struct json_object *json_count(const struct stat_value *value, uint64_t count)
+{
+	return value->unknown ? NULL : json_object_new_uint64(count);
+}
+
 static struct json_object *json_latency(const struct counted *counted,
 					const struct stat_value *value)
 {
 	struct json_object *object = histogram_json(counted->histogram, "ns");
 
-	json_object_object_add(object, "lost", json_object_new_uint64(value->lost));
+	json_object_object_add(object, "lost", json_count(value, value->lost));
 	return object;
 }
 
@@ -71,7 +79,7 @@ static struct json_object *json_value(const struct counted *counted, const struc
 	struct json_object *object = json_object_new_object();
 
 	json_object_object_add(object, "name", json_text(counted->name, strlen(counted->name)));
-	json_object_object_add(object, "count", json_object_new_uint64(value->count));
+	json_object_object_add(object, "count", json_count(value, value->count));
 	if (counted->is_time)
 		json_object_object_add(object, "unit", json_object_new_string("ns"));
 	if (share(value) < 1)

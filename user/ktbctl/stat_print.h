@@ -15,7 +15,7 @@ struct counted {
 	uint64_t id; /* in the session */
 	bool is_time; /* it counts nanoseconds */
 	struct stat_counter counter;
-	struct stat_value last; /* when it was told last */
+	uint64_t count, lost; /* of the ledger, when it was told last */
 	struct histogram *histogram; /* or NULL */
 };
 
