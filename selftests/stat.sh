@@ -12,7 +12,7 @@ dir=$(mktemp -d /tmp/stat.XXXXXX) || exit 1
 . ./ktb_check.sh
 
 trap 'cd /; rm -rf "$dir"' EXIT
-begin_tests 39
+begin_tests 41
 
 # From JSON: the count of an event.
 count_of() { # event
@@ -45,6 +45,10 @@ run ktbctl stat -a -I 100 -e cpu-clock,sched:sched_switch -- sleep 0.55
 check "in intervals" done_ '[ "$(grep -c cpu-clock "$out")" -ge 4 ]' '! says seconds'
 run ktbctl stat -a -I 100 --json -e cpu-clock -- sleep 0.35
 check "in intervals, as JSON" done_ '[ "$(wc -l <"$out")" -ge 3 ]' 'while read -r line; do echo "$line" | "$here/json_check" >/dev/null || exit; done <"$out"'
+run sh -c 'ktbctl stat -a -I 50 -e cpu-clock 2>&1 | head -n 1'
+check "until nobody reads" done_ '[ "$(wc -l <"$out")" -eq 1 ]'
+run sh -c '(ktbctl stat -a -I 50 -e cpu-clock -- sh -c "sleep 0.3; exit 7"; echo $? >last) | true'
+check "or until the command ends" done_ '[ "$(cat last)" -eq 7 ]'
 run ktbctl stat -e faults -- sh -c 'exit 7'
 check "the command's exit status" '[ $status -eq 7 ]' 'says faults'
 run ktbctl stat -e faults sh -c 'echo "$0 $*"' --json -h --help

@@ -78,6 +78,7 @@ struct stat {
 	bool stopped;
 	bool removed; /* the session */
 	bool unknown; /* some counts are */
+	bool closed; /* our output, by who reads it */
 };
 
 static uint64_t now_ns(void)
@@ -313,8 +314,10 @@ static int tell_new(struct stat *stat)
 	};
 	int err = values ? read_all(stat, values) : fail("out of memory");
 
-	if (!err)
+	if (!err && !stat->closed)
 		err = stat_print(&print);
+	/* Or it had failed. */
+	stat->closed |= ferror(stdout) != 0;
 	if (!err)
 		note_unknown(stat, values);
 	for (unsigned int i = 0; i < stat->nr; i++)
@@ -347,7 +350,7 @@ static void take_signals(struct stat *stat)
 /* A command is waited for in any case: its exit status is to be ours. */
 static bool is_over(const struct stat *stat)
 {
-	if (!stat->command && stat->removed)
+	if (!stat->command && (stat->removed || stat->closed))
 		return true;
 	return stat->stopped || stat->workload.ended;
 }
@@ -358,6 +361,7 @@ static int wait_until(struct stat *stat, uint64_t until)
 	struct pollfd fds[] = {
 		{ .fd = stat->signals, .events = POLLIN },
 		{ .fd = stat->removed ? -1 : stat_latency_fd(&stat->latency), .events = POLLIN },
+		{ .fd = stat->closed ? -1 : STDOUT_FILENO },
 	};
 	int ms = -1, err = EXIT_DONE;
 
@@ -373,6 +377,10 @@ static int wait_until(struct stat *stat, uint64_t until)
 		if (fds[1].revents & (POLLHUP | POLLERR)) {
 			stat->removed = true;
 			fds[1].fd = -1;
+		}
+		if (fds[2].revents) {
+			stat->closed = true;
+			fds[2].fd = -1;
 		}
 		take_signals(stat);
 	}
