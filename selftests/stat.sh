@@ -12,7 +12,7 @@ dir=$(mktemp -d /tmp/stat.XXXXXX) || exit 1
 . ./ktb_check.sh
 
 trap 'cd /; rm -rf "$dir"' EXIT
-begin_tests 41
+begin_tests 42
 
 # From JSON: the count of an event.
 count_of() { # event
@@ -90,6 +90,8 @@ run ktbctl stat -- true
 check "no event" usage
 run ktbctl stat -e nonsense -- true
 check "no such event" failed "complains \"no event 'nonsense'\""
+run ktbctl stat -e faults --hist -xv -- true
+check "no such option, among letters" usage 'complains "no option -x"'
 run ktbctl stat -e faults -I 5 -- true
 check "too short an interval" usage 'complains "10 milliseconds"'
 run ktbctl stat -e faults -p 1 -- true

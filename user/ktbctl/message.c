@@ -70,6 +70,17 @@ int fail_value(const struct context *context, const struct option *known, int c,
 	return fail_usage(context, "--%s %s: %s", known->name, value, wrong);
 }
 
+/* Of "-xv" getopt_long() stays at 'x', and what it has behind it is another option. */
+static bool is_among_letters(const char *arg, int letter)
+{
+	const char *at;
+
+	if (!letter || letter > CHAR_MAX || !arg || arg[0] != '-' || arg[1] == '-')
+		return false;
+	at = strchr(arg + 1, letter);
+	return at && at[1];
+}
+
 /*
  * What getopt_long() did not like; @c is what it returned, with opterr 0 and a ':'
  * before its options.
@@ -78,7 +89,8 @@ int fail_option(const struct context *context, int c, char **argv)
 {
 	const char *last = argv[optind - 1];
 	const char letter[3] = { '-', (char)optopt, 0 };
-	const char *option = strncmp(last, "--", 2) ? letter : last;
+	bool is_letter = strncmp(last, "--", 2) || is_among_letters(argv[optind], optopt);
+	const char *option = is_letter ? letter : last;
 
 	if (c == ':')
 		return fail_usage(context, "option %s needs a value", option);
