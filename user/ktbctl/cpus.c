@@ -102,10 +102,10 @@ static bool read_list(const char *name, char *list, size_t len)
 }
 
 /*
- * Whether a list's CPUs exist. One that is offline may come; it is told of.
- * Returns an exit status.
+ * Whether a list's CPUs exist. One that is offline may come; it is told of, with what
+ * happens @then. Returns an exit status.
  */
-int check_cpus(const char *list)
+int check_cpus(const char *list, const char *then)
 {
 	char possible[KTRACE_BRIDGE_CPUS_LEN + 2], online[KTRACE_BRIDGE_CPUS_LEN + 2];
 	struct range range;
@@ -120,7 +120,7 @@ int check_cpus(const char *list)
 				return fail("there is no CPU %lu; this machine can have CPUs %s",
 					    cpu, possible);
 			if (!has(online, cpu))
-				note("CPU %lu is offline: it is traced once it comes online", cpu);
+				note("CPU %lu is offline: once it comes online %s", cpu, then);
 		}
 	}
 	return EXIT_DONE;

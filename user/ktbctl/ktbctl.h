@@ -71,7 +71,7 @@ const char *size_text(uint64_t size, char *text, size_t len);
 
 /* cpus.c: lists of CPUs, such as "0-3,8" */
 const char *check_cpu_list(const char *text);
-int check_cpus(const char *list);
+int check_cpus(const char *list, const char *then);
 bool cpu_list_next(const char *list, unsigned long *cpu);
 
 /* connect.c */

@@ -132,6 +132,8 @@ const char *tracing_set(struct tracing *tracing, int c, const char *text)
 int tracing_check(const struct context *context, const struct tracing *tracing)
 {
 	bool pids = tracing->pids.nr, tids = tracing->tids.nr;
+	const char *then = context->command == &cmd_stat ? "all but counters count there" :
+							   "it is traced";
 
 	if (pids && tids)
 		return fail_usage(context, "either -p, for processes, or -t, for threads");
@@ -141,7 +143,7 @@ int tracing_check(const struct context *context, const struct tracing *tracing)
 		return fail_usage(context, "either -c, for a period, or -F, for a frequency");
 	if (tracing->no_inherit && !pids && !tids)
 		return fail_usage(context, "--no-inherit is for -p and -t");
-	return tracing->cpus ? check_cpus(tracing->cpus) : EXIT_DONE;
+	return tracing->cpus ? check_cpus(tracing->cpus, then) : EXIT_DONE;
 }
 
 /* What it points to stays the options'. As in perf, threads' children count too. */

@@ -151,8 +151,8 @@ static void test_cpus(void)
 		ok(!check_cpu_list(right[i]), "CPUs '%s' are understood", right[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
 		ok(check_cpu_list(wrong[i]), "CPUs '%s' are refused", wrong[i]);
-	ok(check_cpus("0") == EXIT_DONE, "CPU 0 is there");
-	ok(check_cpus("0-1000000") == EXIT_FAILED, "a million are not");
+	ok(check_cpus("0", "") == EXIT_DONE, "CPU 0 is there");
+	ok(check_cpus("0-1000000", "") == EXIT_FAILED, "a million are not");
 }
 
 static void test_values(void)
