@@ -23,7 +23,7 @@ counter() {
 	tr -d ' \n' <"$out" | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
 }
 
-begin_tests 43
+begin_tests 45
 ktbctl detach >/dev/null 2>&1
 
 # ---- without arguments, with wrong ones ----
@@ -134,6 +134,30 @@ reader=
 run ktbctl read -s busy -n 1
 check "after a killed reader, another reads" done_ 'says sched_switch'
 ktbctl detach -s busy >/dev/null
+
+# ---- who reads what is printed ----
+
+mkfifo "$dir/pipe"
+sh -c 'exec sleep 60' <"$dir/pipe" &
+sleeper=$!
+ran="ktbctl read -s slow >pipe"
+ktbctl attach -s slow raw_syscalls:sys_enter >/dev/null
+ktbctl read -s slow >"$dir/pipe" 2>"$err" &
+reader=$!
+dd if=/dev/zero of=/dev/null bs=1 count=20000 2>/dev/null
+usleep 300000
+kill "$reader"
+check "a signal ends it, though nobody takes what it prints" 'wait_for "complains \"records read\""' 'complains "takes no more"'
+kill "$sleeper"
+kill -9 "$reader" 2>/dev/null
+wait "$reader" 2>/dev/null
+reader=
+ktbctl detach -s slow >/dev/null
+ktbctl attach -s quiet sched:sched_process_exit >/dev/null
+ktbctl disable -s quiet >/dev/null
+run timeout 10 "$here/on_socket" ktbctl read -s quiet
+check "and so does the end of who reads a socket" done_
+ktbctl detach -s quiet >/dev/null
 
 # ---- without the module ----
 

@@ -16,9 +16,10 @@
 #include <unistd.h>
 
 #include "follow.h"
+#include "outlet.h"
 
 #define NSEC_PER_SEC 1000000000ULL
-#define OUTPUT_BUFFER (256 << 10)
+#define FLUSH_EVERY (32 << 10) /* bytes of records */
 #define HOLD_NS NSEC_PER_SEC /* calls whose outermost one does not return */
 
 static sig_atomic_t stopped_by_signal;
@@ -119,7 +120,7 @@ static int print_one(struct follow *follow, const struct perf_event_header *reco
 		return err;
 	/* Whole lines reach a pipe in one piece. */
 	follow->unflushed += record->size;
-	return follow->unflushed > OUTPUT_BUFFER / 8 ? flush(follow) : EXIT_DONE;
+	return follow->unflushed > FLUSH_EVERY ? flush(follow) : EXIT_DONE;
 }
 
 /* Print what can be told to be in order, or everything if it is the last time. */
@@ -210,7 +211,7 @@ static void wait_for(struct follow *follow, const sigset_t *waiting, bool record
 
 	if (ppoll(fds, 3, wait_time(follow, at_most, &ts), waiting) <= 0)
 		return;
-	if (fds[0].revents & POLLERR)
+	if (fds[0].revents)
 		follow->closed = true;
 	if (fds[1].revents & (POLLHUP | POLLERR))
 		follow->removed = true;
@@ -284,12 +285,13 @@ static void tell_ledger(const struct follow *follow)
 /* Returns an exit status. */
 int follow_run(struct follow *follow)
 {
-	static char buffer[OUTPUT_BUFFER];
 	sigset_t waiting;
 	int err;
 
-	setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
 	catch_stop(&waiting);
+	err = outlet_open(&waiting, is_stopped);
+	if (err)
+		return err;
 	follow->start = now_ns();
 	if (follow->limits.has_time)
 		ktb_merge_set_until(follow->merge, follow->start + follow->limits.time_ns);
@@ -298,6 +300,8 @@ int follow_run(struct follow *follow)
 	if (!err && !follow->closed)
 		err = printed(follow, print_held(&follow->printer, UINT64_MAX));
 	tell_ledger(follow);
+	if (outlet_gave_up())
+		note("who reads the output takes no more: what was left is not printed");
 	/* Who closed the pipe has seen enough. */
 	return err || follow->closed ? err : output_flush();
 }
