@@ -23,7 +23,7 @@ counter() {
 	tr -d ' \n' <"$out" | sed -n "s/.*\"$1\":\([0-9]*\).*/\1/p"
 }
 
-begin_tests 45
+begin_tests 47
 ktbctl detach >/dev/null 2>&1
 
 # ---- without arguments, with wrong ones ----
@@ -157,7 +157,21 @@ ktbctl attach -s quiet sched:sched_process_exit >/dev/null
 ktbctl disable -s quiet >/dev/null
 run timeout 10 "$here/on_socket" ktbctl read -s quiet
 check "and so does the end of who reads a socket" done_
+run ktbctl attach -s quiet sched:sched_process_fork
+check "attach to a disabled session: told" done_ 'complains "ktbctl enable -s quiet"'
 ktbctl detach -s quiet >/dev/null
+ktbctl attach -s many 'sched:*' 'writeback:*' 'timer:*' 'irq:*' 'kmem:*' >/dev/null
+sh -c 'exec sleep 60' <"$dir/pipe" &
+sleeper=$!
+{
+	dd if=/dev/zero bs=64k count=1 2>/dev/null
+	exec ktbctl detach -s many
+} >"$dir/pipe" &
+reader=$!
+check "a session goes before its ledgers are told" 'wait_for "! ktbctl status | grep -q \"session many\""'
+kill "$reader" "$sleeper"
+wait "$reader" 2>/dev/null
+reader=
 
 # ---- without the module ----
 

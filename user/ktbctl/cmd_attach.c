@@ -214,6 +214,8 @@ static int run_connected(struct attach *attach, int argc, char **argv)
 		err = attach_all(attach);
 	if (!err)
 		err = attach->context->json ? report_json(attach) : report_text(attach);
+	if (!err && !attach->made && !attach->session.enabled)
+		note_disabled(attach->name);
 	choice_free(&attach->choice);
 	return err;
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "ktbctl.h"
+#include "signals.h"
 
 static const char help_detach[] =
 	"usage: ktbctl detach [EVENT...] [-s SESSION] [--json]\n"
@@ -23,6 +24,8 @@ struct detach {
 	struct ktb_conn *conn;
 	const char *name; /* of the session */
 	struct selection selection;
+	struct ktb_event_info *events; /* as they were in the end */
+	int nr;
 	bool removed; /* the session */
 	int width; /* of the table */
 	bool headed; /* the table has begun */
@@ -45,12 +48,44 @@ static void report(struct detach *detach, const struct ktb_event_info *event)
 	print_ledger(detach->width, event->name, path_text(event->path), &event->ledger);
 }
 
-static bool is_among(const uint64_t *ids, unsigned int nr, uint64_t id)
+static bool is_chosen(const struct detach *detach, uint64_t id)
 {
-	while (nr--)
-		if (ids[nr] == id)
-			return true;
+	const struct selection *selection = &detach->selection;
+
+	for (int i = 0; i < selection->nr; i++)
+		if (selection->events[i].id == id)
+			return selection->chosen[i];
 	return false;
+}
+
+static void report_all(struct detach *detach, bool chosen)
+{
+	for (int i = 0; i < detach->nr; i++)
+		if (!chosen || is_chosen(detach, detach->events[i].id))
+			report(detach, &detach->events[i]);
+	if (detach->removed && !detach->context->json)
+		printf("session '%s' removed\n", detach->name);
+}
+
+static int read_ledgers(struct detach *detach)
+{
+	int nr = ktb_event_list(detach->conn, detach->selection.session.id, false, &detach->events);
+
+	if (nr < 0)
+		return fail("%s", ktb_conn_error(detach->conn));
+	detach->nr = nr;
+	return EXIT_DONE;
+}
+
+/* It did not come to detaching: those that were enabled shall be so again. */
+static void undo_chosen(struct detach *detach)
+{
+	const struct selection *selection = &detach->selection;
+
+	for (int i = 0; i < selection->nr; i++)
+		if (selection->chosen[i] && selection->events[i].enabled)
+			ktb_event_set_enabled(detach->conn, selection->session.id,
+					      selection->events[i].id, true);
 }
 
 /*
@@ -60,22 +95,17 @@ static bool is_among(const uint64_t *ids, unsigned int nr, uint64_t id)
 static int detach_ids(struct detach *detach, const uint64_t *ids, unsigned int nr)
 {
 	uint32_t session = detach->selection.session.id;
-	struct ktb_event_info *events;
-	int all = -1;
+	int err;
 
-	if (!ktb_events_set_enabled(detach->conn, session, ids, nr, false))
-		all = ktb_event_list(detach->conn, session, false, &events);
-	if (all < 0)
-		return fail("%s", ktb_conn_error(detach->conn));
-	if (ktb_events_detach(detach->conn, session, ids, nr)) {
-		ktb_event_list_free(events, all);
-		return fail("cannot detach: %s", ktb_conn_error(detach->conn));
-	}
-	for (int i = 0; i < all; i++)
-		if (is_among(ids, nr, events[i].id))
-			report(detach, &events[i]);
-	ktb_event_list_free(events, all);
-	return EXIT_DONE;
+	if (ktb_events_set_enabled(detach->conn, session, ids, nr, false))
+		err = fail("%s", ktb_conn_error(detach->conn));
+	else
+		err = read_ledgers(detach);
+	if (!err && ktb_events_detach(detach->conn, session, ids, nr))
+		err = fail("cannot detach: %s", ktb_conn_error(detach->conn));
+	if (err)
+		undo_chosen(detach);
+	return err;
 }
 
 static int detach_chosen(struct detach *detach)
@@ -94,26 +124,34 @@ static int detach_chosen(struct detach *detach)
  */
 static int detach_session(struct detach *detach)
 {
-	uint32_t id = detach->selection.session.id;
-	struct ktb_event_info *events;
-	int nr;
+	const struct ktb_session_info *session = &detach->selection.session;
+	int err;
 
-	if (ktb_session_set_enabled(detach->conn, id, false))
+	if (ktb_session_set_enabled(detach->conn, session->id, false))
 		return fail("%s", ktb_conn_error(detach->conn));
-	nr = ktb_event_list(detach->conn, id, false, &events);
-	if (nr < 0)
-		return fail("%s", ktb_conn_error(detach->conn));
-	detach->width = ledger_width(events, nr);
-	for (int i = 0; i < nr; i++)
-		report(detach, &events[i]);
-	ktb_event_list_free(events, nr);
-	if (ktb_session_del(detach->conn, id))
-		return fail("cannot remove session '%s': %s", detach->name,
-			    ktb_conn_error(detach->conn));
-	detach->removed = true;
-	if (!detach->context->json)
-		printf("session '%s' removed\n", detach->name);
-	return EXIT_DONE;
+	err = read_ledgers(detach);
+	if (!err && ktb_session_del(detach->conn, session->id))
+		err = fail("cannot remove session '%s': %s", detach->name,
+			   ktb_conn_error(detach->conn));
+	if (err && session->enabled)
+		ktb_session_set_enabled(detach->conn, session->id, true);
+	detach->removed = !err;
+	return err;
+}
+
+/* ^C in the middle would leave them disabled: it waits until all is done. */
+static int detach_all(struct detach *detach, bool chosen)
+{
+	sigset_t block, before;
+	int err;
+
+	sigemptyset(&block);
+	hold_signals(&block, &before);
+	err = chosen ? detach_chosen(detach) : detach_session(detach);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (!err)
+		report_all(detach, chosen);
+	return err;
 }
 
 static int finish(struct detach *detach, int err)
@@ -136,10 +174,11 @@ static int run_connected(struct detach *detach, char **patterns)
 	if (!err) {
 		detach->done = json_object_new_array();
 		detach->width = ledger_width(detach->selection.events, detach->selection.nr);
-		err = *patterns ? detach_chosen(detach) : detach_session(detach);
+		err = detach_all(detach, *patterns);
 		err = finish(detach, err);
 		json_object_put(detach->done);
 	}
+	ktb_event_list_free(detach->events, detach->nr);
 	selection_free(&detach->selection);
 	return err;
 }

@@ -75,8 +75,7 @@ static int set_events(const struct enable *enable, struct json_object *names)
 static void note_session(const struct enable *enable)
 {
 	if (enable->on && !enable->selection.session.enabled)
-		note("session '%s' is disabled: 'ktbctl enable -s %s' enables it", enable->name,
-		     enable->name);
+		note_disabled(enable->name);
 }
 
 static int set(const struct enable *enable, bool events)

@@ -72,6 +72,11 @@ int fail_busy(struct ktb_conn *conn, const char *name)
 	return EXIT_FAILED;
 }
 
+void note_disabled(const char *session)
+{
+	note("session '%s' is disabled: 'ktbctl enable -s %s' enables it", session, session);
+}
+
 /* What is read along has to be there, and still be there. Returns an exit status. */
 int refuse_unreadable(const struct ktb_session_info *session)
 {

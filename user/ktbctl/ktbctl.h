@@ -78,6 +78,7 @@ bool cpu_list_next(const char *list, unsigned long *cpu);
 struct ktb_conn *connect_module(void);
 int find_session(struct ktb_conn *conn, const char *name, struct ktb_session_info *session);
 int fail_busy(struct ktb_conn *conn, const char *name);
+void note_disabled(const char *session);
 int refuse_unreadable(const struct ktb_session_info *session);
 const char *path_text(uint32_t path);
 
