@@ -20,7 +20,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-begin_tests 48
+begin_tests 52
 
 there_is() { ktbctl probe -l | grep -q "^$1 "; }
 no_probes() { [ ! -s $tracing/kprobe_events ] && [ ! -s $tracing/uprobe_events ]; }
@@ -172,6 +172,10 @@ check "a name that is there" failed 'complains "there is an event"'
 ktbctl probe -d twice >/dev/null
 run ktbctl probe -d nothing
 check "no such probe" failed "complains \"no probe 'nothing'\""
+run su nobody -s /bin/sh -c 'ktbctl probe -l'
+check "who may not see them" failed 'complains "Permission denied"'
+run su nobody -s /bin/sh -c 'ktbctl probe -d nothing'
+check "nor remove any" failed 'complains "Permission denied"'
 run ktbctl probe
 check "nothing to do" usage
 run ktbctl probe -l --temporary

@@ -149,6 +149,14 @@ static int add(const struct context *context, const struct probe_options *option
 	return err;
 }
 
+static int list_probes(struct ktb_probe **probes, int *nr)
+{
+	*nr = ktb_probe_list(probes);
+	if (*nr < 0)
+		return fail("cannot see what probes there are: %s", strerror(-*nr));
+	return EXIT_DONE;
+}
+
 /* ---- del ---- */
 
 static bool is_meant(const struct ktb_probe *probe, const char *pattern)
@@ -178,12 +186,15 @@ static int del_one(const struct context *context, const struct ktb_probe *probe,
 /* All that can be, whatever else is in use. */
 static int del(const struct context *context, const struct probe_options *options)
 {
-	struct json_object *object = json_object_new_object();
-	struct json_object *removed = json_object_new_array();
+	struct json_object *object, *removed;
 	struct ktb_probe *probes;
-	int nr = ktb_probe_list(&probes), err = EXIT_DONE;
+	int nr, err = list_probes(&probes, &nr);
 
-	for (unsigned int v = 0; v < options->nr && nr >= 0; v++) {
+	if (err)
+		return err;
+	object = json_object_new_object();
+	removed = json_object_new_array();
+	for (unsigned int v = 0; v < options->nr; v++) {
 		bool found = false;
 
 		for (int i = 0; i < nr; i++) {
@@ -211,10 +222,10 @@ static int list(const struct context *context)
 {
 	struct ktb_probe *probes;
 	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 2];
-	int nr = ktb_probe_list(&probes), err;
+	int nr, err = list_probes(&probes, &nr);
 
-	if (nr < 0)
-		return fail("out of memory");
+	if (err)
+		return err;
 	for (int i = 0; i < nr && !context->json; i++) {
 		snprintf(name, sizeof(name), "%s:%s", probes[i].system, probes[i].event);
 		printf("%-32s %-9s %s %s\n", name, kind_text(probes[i].kind), probes[i].place,

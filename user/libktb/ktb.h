@@ -724,7 +724,10 @@ int ktb_probe_remove(const char *system, const char *name, struct ktb_probe_erro
  * @list: set to an array for ktb_probe_list_free()
  *
  * Return: number of entries in @list, or
+ * * -EACCES: no permission to read tracefs
+ * * -ENODEV: there is no tracefs
  * * -ENOMEM: out of memory
+ * * another negative errno of tracefs
  */
 int ktb_probe_list(struct ktb_probe **list);
 

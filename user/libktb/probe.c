@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-only
 /* Dynamic probes: events that tracefs makes at a place in the kernel or a program. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <tracefs.h>
 
@@ -184,12 +186,39 @@ static bool is_mistaken(const struct ktb_probe *probe)
 	return !is_user(probe->kind) && strchr(probe->place, '/');
 }
 
+/* libtracefs says of what it cannot read that there is none. */
+static int check_readable(void)
+{
+	static const char *const names[] = {
+		"dynamic_events",
+		"kprobe_events",
+		"uprobe_events",
+		NULL,
+	};
+	int fd;
+
+	if (!tracefs_tracing_dir())
+		return -ENODEV;
+	for (size_t i = 0; names[i]; i++) {
+		fd = tracefs_instance_file_open(NULL, names[i], O_RDONLY);
+		if (fd >= 0) {
+			close(fd);
+			return 0;
+		}
+		if (errno != ENOENT)
+			return -errno;
+	}
+	return 0;
+}
+
 int ktb_probe_list(struct ktb_probe **list)
 {
 	struct tracefs_dynevent **events = tracefs_dynevent_get_all(ALL_KINDS, NULL);
 	struct ktb_probe *all = NULL, *more;
-	int nr = 0;
+	int nr = events ? 0 : check_readable();
 
+	if (nr)
+		return nr;
 	for (unsigned int i = 0; events && events[i]; i++) {
 		more = ktb_array_more(all, nr, sizeof(*all));
 		if (more)
@@ -231,6 +260,11 @@ int ktb_probe_remove(const char *system, const char *name, struct ktb_probe_erro
 	int err = 0;
 
 	*error = (struct ktb_probe_error){ .column = -1 };
+	if (!events)
+		err = check_readable();
+	if (err)
+		return ktb_probe_fail(error, err, "cannot see what probes there are: %s",
+				      strerror(-err));
 	for (unsigned int i = 0; events && events[i] && !found; i++) {
 		tracefs_dynevent_info(events[i], NULL, &event, NULL, NULL, NULL);
 		found = event && !strcmp(event, name);
