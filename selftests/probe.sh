@@ -181,6 +181,21 @@ check "nothing to do" usage
 run ktbctl probe -l --temporary
 check "--temporary is for -a" usage
 
+# ---- an interrupt ----
+
+for n in $(seq 60); do echo "many$n vfs_read"; done >many
+(
+	set -- -a
+	while read -r definition; do set -- "$@" "$definition"; done <many
+	exec ktbctl probe "$@" >"$out" 2>"$err"
+) &
+adding=$!
+wait_for '[ "$(grep -c many $tracing/kprobe_events)" -ge 2 ]'
+kill $adding
+wait $adding 2>/dev/null
+check "all are made, or none" '[ "$(grep -c many $tracing/kprobe_events)" -eq 60 ]'
+ktbctl probe -d '*' >/dev/null
+
 # ---- temporary ones ----
 
 run ktbctl probe -a 'temp do_sys_openat2' --temporary
@@ -190,5 +205,13 @@ ktbctl detach >/dev/null
 check "a temporary probe stays while a session has it" done_ 'there_is ktb:temp'
 ktbctl detach -s other >/dev/null
 check "and goes with the last one" 'wait_for no_probes'
+ktbctl probe -a 'temp do_sys_openat2' --temporary >/dev/null
+ktbctl probe -d temp >/dev/null
+ktbctl probe -a 'temp vfs_read' >/dev/null
+ktbctl attach ktb:temp >/dev/null
+ktbctl detach >/dev/null
+sleep 3
+check "another of its name does not go with it" 'there_is ktb:temp'
+ktbctl probe -d temp >/dev/null
 check "nothing is left behind" nothing_left no_probes
 end_tests

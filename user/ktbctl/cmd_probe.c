@@ -8,6 +8,7 @@
 
 #include "ktbctl.h"
 #include "probe_watch.h"
+#include "signals.h"
 
 static const char help_probe[] =
 	"usage: ktbctl probe -a DEFINITION... [--temporary] [--json]\n"
@@ -102,7 +103,7 @@ static void undo(const struct ktb_probe *probes, unsigned int nr)
 		ktb_probe_remove(probes[nr].system, probes[nr].event, &error);
 }
 
-static int create_all(const struct probe_options *options, const struct ktb_probe *probes)
+static int create_each(const struct probe_options *options, const struct ktb_probe *probes)
 {
 	struct ktb_probe_error error;
 
@@ -117,6 +118,19 @@ static int create_all(const struct probe_options *options, const struct ktb_prob
 		return EXIT_FAILED;
 	}
 	return EXIT_DONE;
+}
+
+/* ^C in the middle would leave some of them: it waits until all are made. */
+static int create_all(const struct probe_options *options, const struct ktb_probe *probes)
+{
+	sigset_t block, before;
+	int err;
+
+	sigemptyset(&block);
+	hold_signals(&block, &before);
+	err = create_each(options, probes);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return err;
 }
 
 static int report_added(const struct context *context, const struct ktb_probe *probes,

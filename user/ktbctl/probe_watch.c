@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,6 +30,8 @@ struct watched {
 struct watch {
 	struct ktb_conn *conn;
 	struct ktb_notify *notify;
+	struct ktb_probe *made; /* as tracefs had them when they were made */
+	int nr_made;
 	struct watched *all;
 	unsigned int nr;
 };
@@ -51,13 +54,23 @@ static bool is_attached(const struct ktb_event_info *events, int nr, const char 
 	return false;
 }
 
-static bool exists(const struct ktb_probe *probes, int nr, const struct ktb_probe *probe)
+static const struct ktb_probe *find(const struct ktb_probe *probes, int nr,
+				    const struct ktb_probe *probe)
 {
 	for (int i = 0; i < nr; i++)
 		if (!strcmp(probes[i].system, probe->system) &&
 		    !strcmp(probes[i].event, probe->event))
-			return true;
-	return false;
+			return &probes[i];
+	return NULL;
+}
+
+/* One of the same name may be another one by now, which is not ours to remove. */
+static bool exists(const struct ktb_probe *probes, int nr, const struct ktb_probe *probe)
+{
+	const struct ktb_probe *now = find(probes, nr, probe);
+
+	return now && now->kind == probe->kind && !strcmp(now->place, probe->place) &&
+	       !strcmp(now->args, probe->args);
 }
 
 /* One that something else still uses stays, and is tried again. */
@@ -121,13 +134,19 @@ static int open_watch(struct watch *watch, const struct ktb_probe *probes, unsig
 		return EXIT_FAILED;
 	if (ktb_notify_open(watch->conn, &watch->notify))
 		return fail("%s", ktb_conn_error(watch->conn));
+	watch->nr_made = ktb_probe_list(&watch->made);
 	watch->all = calloc(nr, sizeof(*watch->all));
-	if (!watch->all)
-		return fail("out of memory");
+	if (watch->nr_made < 0 || !watch->all)
+		return fail("cannot watch the probes: %s",
+			    strerror(watch->nr_made < 0 ? -watch->nr_made : ENOMEM));
 	for (watch->nr = 0; watch->nr < nr; watch->nr++) {
 		struct watched *watched = &watch->all[watch->nr];
 
-		watched->probe = &probes[watch->nr];
+		watched->probe = find(watch->made, watch->nr_made, &probes[watch->nr]);
+		/* Somebody was quick. */
+		watched->gone = !watched->probe;
+		if (watched->gone)
+			continue;
 		snprintf(watched->name, sizeof(watched->name), "%s:%s", watched->probe->system,
 			 watched->probe->event);
 	}
@@ -136,6 +155,8 @@ static int open_watch(struct watch *watch, const struct ktb_probe *probes, unsig
 
 static void close_watch(struct watch *watch)
 {
+	if (watch->nr_made > 0)
+		ktb_probe_list_free(watch->made, watch->nr_made);
 	free(watch->all);
 	ktb_notify_close(watch->notify);
 	ktb_conn_free(watch->conn);
@@ -145,7 +166,10 @@ static void close_watch(struct watch *watch)
 static void become_daemon(void)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	sigset_t none;
 
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
 	setsid();
 	if (chdir("/") || null < 0)
 		return;
