@@ -9,6 +9,8 @@
 
 #include "off_cpu.h"
 
+#define DEAD 0x30 /* of prev_state: X and Z */
+
 struct off_thread {
 	uint32_t tid; /* 0: a free place; idle does not wait for anything */
 	uint64_t since; /* 0: it runs, or nothing is known of it */
@@ -49,6 +51,7 @@ static bool make_room(struct off_cpu *off)
 struct switched {
 	uint32_t from;
 	uint32_t to;
+	bool dead; /* who does not run again, and whose number may be another's */
 };
 
 static void see_field(const struct ktb_field *field, void *arg)
@@ -59,6 +62,8 @@ static void see_field(const struct ktb_field *field, void *arg)
 		pids->from = (uint32_t)field->number;
 	else if (!strcmp(field->name, "next_pid"))
 		pids->to = (uint32_t)field->number;
+	else if (!strcmp(field->name, "prev_state"))
+		pids->dead = field->number & DEAD;
 }
 
 static void begin(struct off_cpu *off, uint32_t tid, uint64_t time, struct flame_node *node)
@@ -91,7 +96,7 @@ int off_cpu_switch(struct off_cpu *off, struct ktb_formats *formats,
 		return -ENOMEM;
 	if (pids.to)
 		end(off, pids.to, sample->time);
-	if (pids.from)
+	if (pids.from && !pids.dead)
 		begin(off, pids.from, sample->time, node);
 	return 0;
 }

@@ -105,12 +105,17 @@ static void put_samples(struct ktb_perfdata *file)
 		put_sample(file, 1, 77, 1020 + i, raw, nowhere, 2);
 }
 
-/* Our thread does not run for 5 ms, and thread 77 not until its time is lost. */
+/*
+ * Our thread does not run for 5 ms, and thread 77 not until its time is lost. Thread 88
+ * dies, and another one has its number.
+ */
 static void put_switches(struct ktb_perfdata *file)
 {
 	const uint64_t chain[] = { PERF_CONTEXT_KERNEL, KERNEL + 0x1010 };
 	const uint32_t pid = getpid();
 	const uint32_t away[6] = { SWITCH_TYPE, 0, pid, 77 }, back[6] = { SWITCH_TYPE, 0, 77, pid };
+	const uint32_t dead[6] = { SWITCH_TYPE, 0, 88, 0, 0x20 };
+	const uint32_t again[6] = { SWITCH_TYPE, 0, 0, 88 };
 	struct {
 		struct perf_event_header header;
 		uint64_t id, lost;
@@ -123,6 +128,8 @@ static void put_switches(struct ktb_perfdata *file)
 
 	put_sample(file, 2, pid, 1000000, away, chain, 2);
 	put_sample(file, 2, 77, 6000000, back, chain, 2);
+	put_sample(file, 2, 88, 7000000, dead, chain, 2);
+	put_sample(file, 2, 0, 8000000, again, chain, 2);
 	ktb_perfdata_append(file, &lost, sizeof(lost));
 	put_sample(file, 2, pid, 10000000, away, chain, 2);
 }
@@ -140,7 +147,8 @@ static void put_format(void)
 		  "\tfield:unsigned short common_type;\toffset:0;\tsize:2;\tsigned:0;\n"
 		  "\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;\n\n"
 		  "\tfield:pid_t prev_pid;\toffset:8;\tsize:4;\tsigned:1;\n"
-		  "\tfield:pid_t next_pid;\toffset:12;\tsize:4;\tsigned:1;\n\n"
+		  "\tfield:pid_t next_pid;\toffset:12;\tsize:4;\tsigned:1;\n"
+		  "\tfield:int prev_state;\toffset:16;\tsize:4;\tsigned:1;\n\n"
 		  "print fmt: \"%d ==> %d\", REC->prev_pid, REC->next_pid\n");
 }
 
@@ -220,7 +228,8 @@ static void test_off_cpu(void)
 
 	ok(!flame("folded", words), "off-CPU");
 	ok(says("flamer;schedule_[k] 5000\n"), "microseconds, where it waited");
-	ok(strchr(text, '\n') && !strchr(text, '\n')[1], "and nothing across a loss: %s", text);
+	ok(strchr(text, '\n') && !strchr(text, '\n')[1],
+	   "and nothing across a loss, nor after death: %s", text);
 	ok(!flame("off.svg", picture) && says("5000 us, 100.00%"), "as a picture");
 }
 
