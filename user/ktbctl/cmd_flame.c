@@ -4,11 +4,13 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "flame.h"
 #include "input.h"
 #include "off_cpu.h"
+#include "signals.h"
 
 static const char help_flame[] =
 	"usage: ktbctl flame [-i] [FILE] [-o OUT] [--off-cpu] [--inverted] [--folded]\n"
@@ -172,19 +174,74 @@ static void put(const struct drawing *drawing, FILE *file)
 		draw(drawing, file);
 }
 
-static int write_file(const struct drawing *drawing)
+static int fail_make(const struct drawing *drawing)
 {
-	FILE *file = fopen(drawing->output, "we");
+	return fail("cannot make '%s': %s", drawing->output, strerror(errno));
+}
+
+static int write_to(const struct drawing *drawing, FILE *file)
+{
 	int err = 0;
 
-	if (!file)
-		return fail("cannot make '%s': %s", drawing->output, strerror(errno));
 	put(drawing, file);
 	if (fflush(file) || ferror(file))
 		err = errno;
 	if (fclose(file) && !err)
 		err = errno;
 	return err ? fail("cannot write '%s': %s", drawing->output, strerror(err)) : EXIT_DONE;
+}
+
+/* Make it at @beside, in the place of @path once it is complete. */
+static int replace(const struct drawing *drawing, const char *path, const char *beside)
+{
+	FILE *file = fopen(beside, "wxe");
+	int err;
+
+	if (!file)
+		return fail_make(drawing);
+	err = write_to(drawing, file);
+	if (!err && rename(beside, path))
+		err = fail_make(drawing);
+	if (err)
+		unlink(beside);
+	return err;
+}
+
+/* Neither ^C nor a full disk is to leave half of it. */
+static int replace_held(const struct drawing *drawing, const char *path)
+{
+	sigset_t block, before;
+	char *beside;
+	int err;
+
+	if (asprintf(&beside, "%s.%d", path, getpid()) < 0)
+		return fail("out of memory");
+	/* A file too large is an error like a full disk. */
+	signal(SIGXFSZ, SIG_IGN);
+	sigemptyset(&block);
+	hold_signals(&block, &before);
+	err = replace(drawing, path, beside);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	free(beside);
+	return err;
+}
+
+/* What is no file is written where it is, and a symbolic link stays one. */
+static int write_file(const struct drawing *drawing)
+{
+	struct stat stat_buf;
+	FILE *file;
+	char *path;
+	int err;
+
+	if (!stat(drawing->output, &stat_buf) && !S_ISREG(stat_buf.st_mode)) {
+		file = fopen(drawing->output, "we");
+		return file ? write_to(drawing, file) : fail_make(drawing);
+	}
+	path = realpath(drawing->output, NULL);
+	err = replace_held(drawing, path ? path : drawing->output);
+	free(path);
+	return err;
 }
 
 static int put_out(struct drawing *drawing)

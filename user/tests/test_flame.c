@@ -7,6 +7,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -249,6 +250,25 @@ static void test_pictures(void)
 	   "an event that is not there");
 }
 
+/* What cannot be written leaves what was there, and nothing beside it. */
+static void test_old_picture(void)
+{
+	char *const words[] = { "fake:one", NULL, NULL };
+	const struct rlimit little = { 100, RLIM_INFINITY }, all = { RLIM_INFINITY, RLIM_INFINITY };
+	char command[128];
+	int err;
+
+	fake_file(dir, "old.svg", "old");
+	fflush(stdout); /* may be a file itself */
+	setrlimit(RLIMIT_FSIZE, &little);
+	err = flame("old.svg", words);
+	setrlimit(RLIMIT_FSIZE, &all);
+	ok(err == EXIT_FAILED && !strcmp(text, "old"), "an old one stays");
+	snprintf(command, sizeof(command), "test \"$(echo %s/old*)\" = %s/old.svg", dir, dir);
+	ok(!system(command), "and no part of the new one");
+	ok(!flame("old.svg", words) && !strncmp(text, "<?xml", 5), "until the new one is there");
+}
+
 /* A chain that is not out of a file: this program's own. */
 static void test_stacks(void)
 {
@@ -291,6 +311,7 @@ int main(int argc, char **argv)
 	test_folded();
 	test_off_cpu();
 	test_pictures();
+	test_old_picture();
 	test_stacks();
 	snprintf(command, sizeof(command), "rm -rf %s", made);
 	if (argc < 2 && system(command))
