@@ -116,22 +116,34 @@ static __always_inline void ktb_entry_set_lazy_count(struct trace_entry *entry, 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define ktb_task_perf_context(task)	((task)->perf_event_ctxp[perf_sw_context])
 
+static inline void ktb_perf_context_give(struct perf_event_context *ctx,
+					 const struct pmu *pmu)
+{
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&ctx->lock, flags);
+	if (ctx->pmu == pmu)
+		ctx->pmu = raw_cpu_ptr(pmu->pmu_cpu_context)->ctx.pmu;
+	raw_spin_unlock_irqrestore(&ctx->lock, flags);
+}
+
 static inline void ktb_perf_context_leave(const struct perf_event *event,
 					  const struct pmu *pmu)
 {
-	struct perf_event_context *ctx = event->ctx;
-	unsigned long flags;
+	struct perf_event_context *ctx;
 
+	if (event->ctx)
+		ktb_perf_context_give(event->ctx, pmu);
+	if (!event->hw.target)
+		return;
+	/*
+	 * An event that was not to be, or that went into the group of another PMU, has
+	 * left the context that was made for it to the task.
+	 */
 	rcu_read_lock();
-	/* One that was not to be may have made its task's context nevertheless. */
-	if (!ctx && event->hw.target)
-		ctx = READ_ONCE(ktb_task_perf_context(event->hw.target));
-	if (ctx) {
-		raw_spin_lock_irqsave(&ctx->lock, flags);
-		if (ctx->pmu == pmu)
-			ctx->pmu = raw_cpu_ptr(pmu->pmu_cpu_context)->ctx.pmu;
-		raw_spin_unlock_irqrestore(&ctx->lock, flags);
-	}
+	ctx = READ_ONCE(ktb_task_perf_context(event->hw.target));
+	if (ctx)
+		ktb_perf_context_give(ctx, pmu);
 	rcu_read_unlock();
 }
 

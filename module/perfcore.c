@@ -171,17 +171,14 @@ static int ktb_perf_attach_cpus(struct ktb_perf *perf)
 
 /*
  * Whether perf lets the caller have such a counter at all: asked for one that does not
- * count, if none of the CPUs that are to have one is online.
+ * count. None of the CPUs that are to have one may be online.
  */
 static int ktb_perf_try(struct ktb_perf *perf)
 {
 	struct ktb_perf_counter counter = {};
-	unsigned int i, tries = KTB_PERF_TRIES;
+	unsigned int tries = KTB_PERF_TRIES;
 	int err;
 
-	for (i = 0; i < perf->nr; i++)
-		if (perf->counter[i].event)
-			return 0;
 	perf->attr.disabled = 1;
 	do {
 		err = ktb_perf_counter_create(perf, &counter, raw_smp_processor_id(), NULL);
@@ -210,7 +207,10 @@ static int ktb_perf_attach_thread(struct ktb_perf *perf,
 	return err;
 }
 
-/* Those there are: what they make from now on gets a counter from theirs. */
+/*
+ * Those there are: what they make gets a counter from theirs, once they have one; a
+ * thread that is made before has none, as with perf -p.
+ */
 static void ktb_perf_choose_threads(struct ktb_perf *perf)
 {
 	unsigned int i = 0;
@@ -285,7 +285,7 @@ static int ktb_perf_attach(struct ktb_event *event, struct netlink_ext_ack *exta
 	int err;
 
 	if (ktb_perf_is_per_cpu(event, &perf->attr)) {
-		err = ktb_perf_attach_cpus(perf) ?: ktb_perf_try(perf);
+		err = ktb_perf_try(perf) ?: ktb_perf_attach_cpus(perf);
 		if (!err)
 			list_add_tail(&perf->node, &ktb_perfs);
 	} else {

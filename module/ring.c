@@ -416,13 +416,13 @@ out:
  * @ring: the ring; no reader is bound to it
  *
  * Whoever mapped it before may have left anything there. A tail that cannot be
- * is set back to the last one that could: nothing after that was overwritten. From
+ * is set back to the last one that could: nothing after that is overwritten. From
  * one inside of a record there is no way to the next: all up to here is given up.
  */
 void ktb_ring_renew(struct ktb_ring *ring)
 {
 	struct ktb_ring_page *page = ring->page;
-	unsigned long head;
+	unsigned long head, tail, known;
 	long lost;
 
 	page->magic = KTB_RING_MAGIC;
@@ -446,10 +446,14 @@ void ktb_ring_renew(struct ktb_ring *ring)
 		 lost != local_read(&ring->lost));
 	if (ring->overwrite)
 		return;
-	if (ktb_ring_unread(ring) > ring->size || READ_ONCE(page->data_tail) % sizeof(u64))
-		WRITE_ONCE(page->data_tail, READ_ONCE(ring->tail));
-	if (ktb_ring_fit(ring, READ_ONCE(page->data_tail), head, SIZE_MAX) < 0)
-		WRITE_ONCE(page->data_tail, head);
+	known = READ_ONCE(ring->tail);
+	tail = READ_ONCE(page->data_tail);
+	if (tail - known > head - known || tail % sizeof(u64))
+		tail = known;
+	if (ktb_ring_fit(ring, tail, head, SIZE_MAX) < 0)
+		tail = head;
+	if (tail != READ_ONCE(page->data_tail))
+		WRITE_ONCE(page->data_tail, tail);
 }
 
 /**

@@ -190,6 +190,7 @@ void ktb_session_rings_renew(struct ktb_session *session, int only)
 		ring = ktb_session_ring(session, cpu);
 		if (ring && (only == -1 || only == cpu))
 			ktb_ring_renew(ring);
+		cond_resched(); /* it may be long */
 	}
 }
 

@@ -119,12 +119,16 @@ static int ktb_target_hook(struct ktb_target *target)
 	return 0;
 }
 
+/* One that is still being made is nobody's for the probe, which is to come: wait. */
 static struct task_struct *ktb_target_find(u32 nr)
 {
 	struct pid *pid = find_get_pid(nr);
 	struct task_struct *task = get_pid_task(pid, PIDTYPE_PID);
+	unsigned int tries = 100;
 
 	put_pid(pid);
+	while (task && READ_ONCE(task->__state) == TASK_NEW && tries--)
+		schedule_timeout_uninterruptible(1);
 	return task;
 }
 

@@ -221,8 +221,7 @@ void ktb_ring_walk(struct ktb_ring *ring, struct ktb_walk *walk, ktb_sample_fn f
 			stated = s.time;
 		} else {
 			walk->samples++;
-			/* Who sorts by time must find a loss before what came after it. */
-			walk->malformed += s.time < stated;
+			walk->lost_late += s.time < stated;
 			stated = 0;
 			if (fn)
 				fn(&s, arg);

@@ -59,6 +59,7 @@ struct ktb_walk {
 	__u64 samples;
 	__u64 lost_records;
 	__u64 lost;
+	__u64 lost_late;	/* statements of loss younger than the record behind them */
 	__u64 malformed;
 	__u64 throttles;
 	__u64 unthrottles;
