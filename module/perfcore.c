@@ -398,7 +398,8 @@ static int ktb_perf_check(const struct perf_event_attr *asked,
 	}
 	/* Its events hold the module, and a session would hold them. */
 	if (ktb_pmu_is(asked->type)) {
-		NL_SET_ERR_MSG(extack, "perf-attr: an event of this PMU is a tracepoint: attach it by name");
+		NL_SET_ERR_MSG(extack,
+			       "perf-attr: an event of this PMU is a tracepoint: attach it by name");
 		return -EOPNOTSUPP;
 	}
 	if (!asked->sample_period || (!asked->freq && asked->sample_period >> 63)) {

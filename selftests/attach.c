@@ -74,19 +74,16 @@ TEST_F(attach, unknown_event)
 TEST_F(attach, synthetic_event)
 {
 	const char *file = KTB_TRACEFS "/synthetic_events";
+	struct perf_event_attr attr;
 
 	if (access(file, W_OK))
 		SKIP(return, "no synthetic events in this kernel");
 	ASSERT_EQ(0, ktb_write_file(file, "ktb_made u64 x"));
 	EXPECT_REFUSED(&self->nl, EOPNOTSUPP, "synthetic",
 		       ktb_event_attach(&self->nl, self->s.id, "synthetic:ktb_made", 0, NULL));
-	if (ktb_pmu_type() > 0) {
-		struct perf_event_attr attr = ktb_perf_attr(ktb_pmu_type(),
-							    ktb_tracepoint_id("synthetic:ktb_made"));
-
-		EXPECT_EQ(-EOPNOTSUPP, ktb_perf_open(&attr, -1, 0, -1, 0));
-		EXPECT_EQ(-EOPNOTSUPP, ktb_perf_open(&attr, 0, -1, -1, 0));
-	}
+	attr = ktb_perf_attr(ktb_pmu_type(), ktb_tracepoint_id("synthetic:ktb_made"));
+	EXPECT_EQ(-EOPNOTSUPP, ktb_perf_open(&attr, -1, 0, -1, 0));
+	EXPECT_EQ(-EOPNOTSUPP, ktb_perf_open(&attr, 0, -1, -1, 0));
 	EXPECT_EQ(0, ktb_event_count(&self->nl));
 	EXPECT_EQ(0, ktb_write_file(file, "!ktb_made u64 x"));
 }
