@@ -12,10 +12,10 @@
 
 #include "fake.h"
 #include "tap.h"
+#include "tempdir.h"
 
 #define NOBODY 0x7ffffffe /* more than there can be */
 
-static char dir[32];
 static struct ktb_comms *comms;
 
 static bool is_called(uint32_t tid, const char *name)
@@ -121,23 +121,9 @@ static void test_learned(void)
 	ktb_formats_free(formats);
 }
 
-static void clean_up(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		perror(command);
-}
-
 int main(void)
 {
-	snprintf(dir, sizeof(dir), "/tmp/test_comms.XXXXXX");
-	if (!mkdtemp(dir)) {
-		perror(dir);
-		return 1;
-	}
-	atexit(clean_up);
+	tempdir_make();
 	fake_tracefs(dir);
 	comms = ktb_comms_new();
 	test_rename();

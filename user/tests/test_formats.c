@@ -9,10 +9,10 @@
 
 #include "fake.h"
 #include "tap.h"
+#include "tempdir.h"
 
 #define PAGE 4096
 
-static char dir[32];
 static char said[256];
 
 /* An event of system "fake" in tracefs, or another format for it. */
@@ -144,25 +144,11 @@ static void test_ends(struct ktb_formats *formats)
 	ok(ktb_formats_load(formats, "fake:big") == -EINVAL, "one that is too large");
 }
 
-static void clean_up(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		perror(command);
-}
-
 int main(void)
 {
 	struct ktb_formats *formats;
 
-	snprintf(dir, sizeof(dir), "/tmp/test_formats.XXXXXX");
-	if (!mkdtemp(dir)) {
-		perror(dir);
-		return 1;
-	}
-	atexit(clean_up);
+	tempdir_make();
 	fake_tracefs(dir);
 	formats = ktb_formats_new();
 	test_kinds(formats);

@@ -6,6 +6,7 @@
 
 #include "fake.h"
 #include "tap.h"
+#include "tempdir.h"
 
 #define KERNEL                                                    \
 	"ffffffff81000000 T _text\nffffffff81001000 t schedule\n" \
@@ -15,7 +16,6 @@
 #define MODULE_FIRST(users) "first 16384 " users " - Live 0xffffffffa0000000 (OE)\n"
 #define MODULE_THIRD "third 16384 0 - Live 0xffffffffa0020000 (OE)\n"
 
-static char dir[32];
 
 /* The function at an address, "name+0x10 [module]"; "none". */
 static bool is_at(struct ktb_kallsyms *syms, unsigned long long addr, const char *expected)
@@ -72,25 +72,11 @@ static void test_modules(struct ktb_kallsyms *syms)
 	ok(is_at(syms, second, "none"), "and what went is gone");
 }
 
-static void clean_up(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		perror(command);
-}
-
 int main(void)
 {
 	struct ktb_kallsyms *syms;
 
-	snprintf(dir, sizeof(dir), "/tmp/test_kallsyms.XXXXXX");
-	if (!mkdtemp(dir)) {
-		perror(dir);
-		return 1;
-	}
-	atexit(clean_up);
+	tempdir_make();
 	fake_file(dir, "kallsyms", KERNEL FIRST THIRD);
 	fake_file(dir, "modules", MODULE_FIRST("0") MODULE_THIRD);
 	syms = ktb_kallsyms_load_live(dir);

@@ -18,6 +18,7 @@
 #include "perfdata.h"
 #include "perffile.h"
 #include "tap.h"
+#include "tempdir.h"
 
 #define RECORD_FINISHED_ROUND 68
 #define FEATURE_SAMPLE_TIME 21
@@ -25,7 +26,6 @@
 #define BUFFER_SIZE (512 << 10) /* of what is collected */
 #define MORE 4096 /* than metadata need is kept free for them */
 
-static char dir[32];
 static char path[64];
 static struct fake_reader fake;
 
@@ -595,24 +595,10 @@ static void test_sideband(void)
 	check_perf(0);
 }
 
-static void clean_up(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		perror(command);
-}
-
 int main(void)
 {
 	signal(SIGXFSZ, SIG_IGN);
-	snprintf(dir, sizeof(dir), "/tmp/test_perfdata.XXXXXX");
-	if (!mkdtemp(dir)) {
-		perror(dir);
-		return 1;
-	}
-	atexit(clean_up);
+	tempdir_make();
 	snprintf(path, sizeof(path), "%s/perf.data", dir);
 	fake_tracefs(dir);
 	test_structure();

@@ -15,8 +15,8 @@
 #include "perffile.h"
 #include "recording.h"
 #include "tap.h"
+#include "tempdir.h"
 
-static char dir[32];
 static char path[64];
 static struct fake_reader fake;
 
@@ -385,23 +385,9 @@ static void test_forks(void)
 	ktb_recording_free(recording);
 }
 
-static void clean_up(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		perror(command);
-}
-
 int main(void)
 {
-	snprintf(dir, sizeof(dir), "/tmp/test_recording.XXXXXX");
-	if (!mkdtemp(dir)) {
-		perror(dir);
-		return 1;
-	}
-	atexit(clean_up);
+	tempdir_make();
 	snprintf(path, sizeof(path), "%s/perf.data", dir);
 	fake_tracefs(dir);
 #ifdef HAVE_ZSTD

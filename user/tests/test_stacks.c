@@ -13,10 +13,10 @@
 
 #include "fake.h"
 #include "tap.h"
+#include "tempdir.h"
 
 #define MAP_LEN (1 << 22)
 
-static char dir[32];
 static char self[128];
 
 #ifdef HAVE_LIBDW
@@ -157,23 +157,13 @@ static void test_many(void)
 	ktb_stacks_free(stacks);
 }
 
-static void clean_up(void)
-{
-	char command[64];
-
-	snprintf(command, sizeof(command), "rm -rf %s", dir);
-	if (system(command))
-		perror(command);
-}
-
 int main(void)
 {
-	snprintf(dir, sizeof(dir), "/tmp/test_stacks.XXXXXX");
-	if (!mkdtemp(dir) || readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) {
-		perror(dir);
+	tempdir_make();
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0) {
+		perror("/proc/self/exe");
 		return 1;
 	}
-	atexit(clean_up);
 #ifdef HAVE_LIBDW
 	test_container();
 	test_unmapped();
