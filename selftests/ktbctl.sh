@@ -138,12 +138,13 @@ ktbctl detach -s busy >/dev/null
 # ---- who reads what is printed ----
 
 mkfifo "$dir/pipe"
-sh -c 'exec sleep 60' <"$dir/pipe" &
+sh -c 'exec sleep 600' <"$dir/pipe" &
 sleeper=$!
 ran="ktbctl read -s slow >pipe"
 ktbctl attach -s slow raw_syscalls:sys_enter >/dev/null
 ktbctl read -s slow >"$dir/pipe" 2>"$err" &
 reader=$!
+wait_for 'ktbctl status -s slow | grep -q "reader: process $reader"'
 dd if=/dev/zero of=/dev/null bs=1 count=20000 2>/dev/null
 usleep 300000
 kill "$reader"
@@ -155,13 +156,13 @@ reader=
 ktbctl detach -s slow >/dev/null
 ktbctl attach -s quiet sched:sched_process_exit >/dev/null
 ktbctl disable -s quiet >/dev/null
-run timeout 10 "$here/on_socket" ktbctl read -s quiet
+run timeout 60 "$here/on_socket" ktbctl read -s quiet
 check "and so does the end of who reads a socket" done_
 run ktbctl attach -s quiet sched:sched_process_fork
 check "attach to a disabled session: told" done_ 'complains "ktbctl enable -s quiet"'
 ktbctl detach -s quiet >/dev/null
 ktbctl attach -s many 'sched:*' 'writeback:*' 'timer:*' 'irq:*' 'kmem:*' >/dev/null
-sh -c 'exec sleep 60' <"$dir/pipe" &
+sh -c 'exec sleep 600' <"$dir/pipe" &
 sleeper=$!
 {
 	dd if=/dev/zero bs=64k count=1 2>/dev/null

@@ -73,10 +73,12 @@ ktbctl detach -s stat-$counting >/dev/null
 wait $counting
 status=$?
 check "a session that somebody removes" failed 'complains "were detached"' 'tail -n 1 "$out" | grep -q "\"count\":null"'
-ktbctl stat -a -e sched:sched_switch,sched:sched_waking -- sleep 1 >"$out" 2>"$err" &
+mkfifo "$dir/go"
+ktbctl stat -a -e sched:sched_switch,sched:sched_waking -- cat "$dir/go" >"$out" 2>"$err" &
 counting=$!
 wait_for is_counting
 ktbctl detach -s stat-$counting sched:sched_waking >/dev/null
+: >"$dir/go"
 wait $counting
 status=$?
 check "an event that somebody detaches" failed 'complains "were detached"' 'says "not known  sched:sched_waking"' \
