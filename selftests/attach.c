@@ -70,18 +70,29 @@ TEST_F(attach, unknown_event)
 	EXPECT_EQ(0, ktb_event_count(&self->nl));
 }
 
-/* perf has no probe for it, and the error for that is the one of a CPU that is away. */
+/* Until perf got a probe for them, its error was the one of a CPU that is away. */
 TEST_F(attach, synthetic_event)
 {
-	const char *file = KTB_TRACEFS "/synthetic_events";
+	static const char event[] = "synthetic:ktb_made", file[] = KTB_TRACEFS "/synthetic_events";
 	struct perf_event_attr attr;
+	struct ktb_event e;
+	int fd;
 
 	if (access(file, W_OK))
 		SKIP(return, "no synthetic events in this kernel");
 	ASSERT_EQ(0, ktb_write_file(file, "ktb_made u64 x"));
-	EXPECT_REFUSED(&self->nl, EOPNOTSUPP, "synthetic",
-		       ktb_event_attach(&self->nl, self->s.id, "synthetic:ktb_made", 0, NULL));
-	attr = ktb_perf_attr(ktb_pmu_type(), ktb_tracepoint_id("synthetic:ktb_made"));
+	attr = ktb_perf_attr(PERF_TYPE_TRACEPOINT, ktb_tracepoint_id(event));
+	fd = ktb_perf_open(&attr, -1, 0, -1, 0);
+	if (fd < 0) {
+		EXPECT_REFUSED(&self->nl, EOPNOTSUPP, "synthetic",
+			       ktb_event_attach(&self->nl, self->s.id, event, 0, NULL));
+	} else {
+		close(fd);
+		EXPECT_EQ(0, ktb_event_attach(&self->nl, self->s.id, event, 0, &e));
+		EXPECT_EQ(KTB_PATH_PERF, e.path);
+		EXPECT_EQ(0, ktb_event_detach(&self->nl, self->s.id, e.id, NULL));
+	}
+	attr.type = ktb_pmu_type();
 	EXPECT_EQ(-EOPNOTSUPP, ktb_perf_open(&attr, -1, 0, -1, 0));
 	EXPECT_EQ(-EOPNOTSUPP, ktb_perf_open(&attr, 0, -1, -1, 0));
 	EXPECT_EQ(0, ktb_event_count(&self->nl));
