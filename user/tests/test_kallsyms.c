@@ -16,7 +16,6 @@
 #define MODULE_FIRST(users) "first 16384 " users " - Live 0xffffffffa0000000 (OE)\n"
 #define MODULE_THIRD "third 16384 0 - Live 0xffffffffa0020000 (OE)\n"
 
-
 /* The function at an address, "name+0x10 [module]"; "none". */
 static bool is_at(struct ktb_kallsyms *syms, unsigned long long addr, const char *expected)
 {
