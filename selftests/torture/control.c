@@ -360,15 +360,17 @@ static void fault_end(struct worker *w, int error)
 static void fault_attach(struct worker *w, struct ktb_nl *nl, __u32 session)
 {
 	const char *name = draw_event(&w->rng);
-	bool detach = draw(&w->rng, 2);
+	bool detach = draw(&w->rng, 2), there;
 	struct ktb_event e;
 	int error;
 
+	/* Drawn before, perhaps. */
+	there = !ktb_event_find(nl, session, name, &e);
 	faults(true);
 	error = attach_plain(nl, session, name, &e);
 	faults(false);
 	fault_end(w, error);
-	if (error == -ENOMEM && !ktb_event_find(nl, session, name, &e))
+	if (error == -ENOMEM && !there && !ktb_event_find(nl, session, name, &e))
 		complain(w, "%s was refused for want of memory, and attached", name);
 	if (error || !detach)
 		return;

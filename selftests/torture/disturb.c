@@ -136,7 +136,8 @@ static void foreign_use(struct worker *w)
 /* Who looked at its event just now may hold it for a moment. */
 static int foreign_unload(void)
 {
-	__u64 until = ktb_now() + 5000000000ULL;
+	/* Not long, but a CPU that comes up takes a slow kernel seconds. */
+	__u64 until = ktb_now() + 30000000000ULL;
 	int error;
 
 	do {
