@@ -304,6 +304,68 @@ TEST_F(function, graph_turned_away)
 	turn_away(_metadata, self, true);
 }
 
+#define SLEEPERS	600	/* more than there is room for calls of one function */
+#define NAPS		10
+
+static void nap(long ms)
+{
+	const struct timespec t = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000 };
+
+	nanosleep(&t, NULL);
+}
+
+static void *sleep_long(void *unused)
+{
+	nap(1000000);
+	return unused;
+}
+
+/* A process with that many threads which sleep in one function, once @go is written to. */
+static pid_t start_sleepers(int go)
+{
+	pid_t pid = fork();
+	pthread_t thread;
+	int error;
+	char c;
+
+	if (pid)
+		return pid;
+	if (read(go, &c, 1) != 1)
+		_exit(1);
+	for (int i = 0; i < SLEEPERS; i++)
+		if ((error = pthread_create(&thread, NULL, sleep_long, NULL)))
+			_exit(error);
+	pause();
+	_exit(0);
+}
+
+/* Calls that an event does not take leave the room to those that it does. */
+TEST_F_TIMEOUT(function, graph_among_many, 60)
+{
+	static const char *const names[] = { "hrtimer_nanosleep", NULL };
+	int go[2];
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(go));
+	pid = start_sleepers(go[0]);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(0, attach(self, true, getpid(), names))
+		TH_LOG("%s", self->nl.text);
+	ASSERT_EQ(1, write(go[1], "", 1));
+	EXPECT_TRUE(ktb_wait_for(!ktb_event_find(&self->nl, self->s.id, "fgraph:test", &self->e) &&
+				 self->e.sum.filtered >= SLEEPERS, 30));
+	for (int i = 0; i < NAPS; i++)
+		nap(1);
+	ASSERT_EQ(0, ktb_event_find(&self->nl, self->s.id, "fgraph:test", &self->e));
+	EXPECT_LE(NAPS, self->e.sum.written);
+	EXPECT_EQ(0, ktb_ledger_lost(&self->e.sum));
+	EXPECT_LEDGER(&self->e.sum);
+	kill(pid, SIGKILL);
+	EXPECT_EQ(128 + SIGKILL, ktb_reap(pid));
+	close(go[0]);
+	close(go[1]);
+}
+
 TEST_F(function, refusals)
 {
 	static const char *const none[] = { NULL };

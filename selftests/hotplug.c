@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <linux/hw_breakpoint.h>
 
 #define NATIVE	"raw_syscalls:sys_enter"
 #define PERF	"syscalls:sys_enter_getppid"
@@ -214,6 +215,44 @@ TEST_F(hotplug, goes_and_comes)
 	ASSERT_EQ(0, ktb_event_detach(&self->nl, self->s.id, self->e.id, &self->e));
 	EXPECT_LEDGER(&self->e.sum);
 	ktb_worker_finish(&w);
+}
+
+/* ---- whose counter it is ---- */
+
+/* Of CAP_PERFMON alone: perf lets nobody else but root have it. 0 or the error number. */
+static int attach_to_the_kernel(void)
+{
+	const struct perf_event_attr attr = {
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(attr),
+		.sample_period = 1,
+		.bp_type = HW_BREAKPOINT_RW,
+		.bp_addr = 0xffffffff81000000,
+		.bp_len = HW_BREAKPOINT_LEN_8,
+	};
+	const struct ktb_attach how = { .name = "mem", .attr = &attr, .cpus = "1" };
+	struct ktb_session s;
+	struct ktb_nl nl;
+
+	if (ktb_keep_caps(1ULL << CAP_PERFMON) || ktb_nl_open(&nl) ||
+	    ktb_session_new(&nl, "t_nobodys", 0, 4096, &s))
+		return 100;
+	return -ktb_event_attach_as(&nl, s.id, &how, NULL);
+}
+
+/* Made when the CPU comes, by a worker of the kernel: in the name of who asked for it. */
+TEST(counter_of_a_cpu_to_come)
+{
+	pid_t pid;
+
+	if (sysconf(_SC_NPROCESSORS_CONF) <= CPU)
+		SKIP(return, "one CPU only");
+	ASSERT_EQ(0, set_online(false));
+	pid = fork();
+	if (!pid)
+		_exit(attach_to_the_kernel());
+	EXPECT_EQ(EPERM, ktb_reap(pid));
+	EXPECT_EQ(0, set_online(true));
 }
 
 /* ---- under load ---- */
