@@ -20,7 +20,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-begin_tests 52
+begin_tests 54
 
 there_is() { ktbctl probe -l | grep -q "^$1 "; }
 no_probes() { [ ! -s $tracing/kprobe_events ] && [ ! -s $tracing/uprobe_events ]; }
@@ -213,5 +213,19 @@ ktbctl detach >/dev/null
 sleep 3
 check "another of its name does not go with it" 'there_is ktb:temp'
 ktbctl probe -d temp >/dev/null
+wait_for '! pidof ktbctl >/dev/null'
+ktbctl probe -a 'temp do_sys_openat2' --temporary >/dev/null
+ktbctl attach ktb:temp >/dev/null
+run rmmod ktrace_bridge
+insmod "$module"
+check "it goes with the module, though that is loaded again at once" done_ 'wait_for no_probes' 'wait_for "! pidof ktbctl >/dev/null"'
+ktbctl probe -a 'temp do_sys_openat2' --temporary >/dev/null
+rmmod ktrace_bridge
+insmod "$module"
+sleep 3
+ktbctl attach ktb:temp >/dev/null
+run ktbctl detach
+check "one that was not attached before goes with the next module's sessions" done_ 'wait_for no_probes' \
+	'wait_for "! pidof ktbctl >/dev/null"'
 check "nothing is left behind" nothing_left no_probes
 end_tests

@@ -17,7 +17,7 @@
 #include "ktbctl.h"
 #include "probe_watch.h"
 
-#define LOOK_MS 2000 /* for what no notice tells: the module gone, the probe removed */
+#define LOOK_MS 2000 /* for what no notice tells: the module gone or another, the probe removed */
 #define MODULE "/sys/module/ktrace_bridge"
 
 struct watched {
@@ -88,12 +88,49 @@ static void look_at(struct watched *watched, bool is_there, bool is_in_use)
 			!ktb_probe_remove(watched->probe->system, watched->probe->event, &error);
 }
 
+static void disconnect(struct watch *watch)
+{
+	ktb_notify_close(watch->notify);
+	ktb_conn_free(watch->conn);
+	watch->notify = NULL;
+	watch->conn = NULL;
+}
+
+/* Without a word: there is nobody to hear it, and it is tried again. */
+static bool reconnect(struct watch *watch)
+{
+	disconnect(watch);
+	watch->conn = ktb_conn_new();
+	if (watch->conn && !ktb_conn_connect(watch->conn) &&
+	    !ktb_notify_open(watch->conn, &watch->notify))
+		return true;
+	disconnect(watch);
+	return false;
+}
+
+/*
+ * What the module has attached: nothing if it is gone, as its sessions and its notices
+ * are. One that was loaded again meanwhile does not know the connection to the one
+ * before: it has another family. Returns how many, or less than 0.
+ */
+static int list_attached(struct watch *watch, struct ktb_event_info **events)
+{
+	int nr;
+
+	if (access(MODULE, F_OK))
+		return 0;
+	nr = watch->conn ? ktb_event_list(watch->conn, 0, false, events) : -ENOTCONN;
+	if (nr < 0 && reconnect(watch))
+		nr = ktb_event_list(watch->conn, 0, false, events);
+	return nr;
+}
+
 /* Returns whether there is still something to wait for. */
-static bool look(struct watch *watch, bool module)
+static bool look(struct watch *watch)
 {
 	struct ktb_event_info *events = NULL;
 	struct ktb_probe *probes;
-	int nr_events = module ? ktb_event_list(watch->conn, 0, false, &events) : 0;
+	int nr_events = list_attached(watch, &events);
 	int nr_probes = ktb_probe_list(&probes);
 	unsigned int left = 0;
 
@@ -114,16 +151,15 @@ static bool look(struct watch *watch, bool module)
 
 static void watch_on(struct watch *watch)
 {
-	struct pollfd fd = { .fd = ktb_notify_fd(watch->notify), .events = POLLIN };
-	bool module = true;
+	while (look(watch)) {
+		struct pollfd fd = {
+			.fd = watch->notify ? ktb_notify_fd(watch->notify) : -1,
+			.events = POLLIN,
+		};
 
-	while (look(watch, module)) {
 		poll(&fd, 1, LOOK_MS);
-		ktb_notify_read(watch->notify, take, watch);
-		module = !access(MODULE, F_OK);
-		/* Its sessions are gone with it, and its notices. */
-		if (!module && !look(watch, module))
-			break;
+		if (watch->notify)
+			ktb_notify_read(watch->notify, take, watch);
 	}
 }
 
@@ -158,8 +194,7 @@ static void close_watch(struct watch *watch)
 	if (watch->nr_made > 0)
 		ktb_probe_list_free(watch->made, watch->nr_made);
 	free(watch->all);
-	ktb_notify_close(watch->notify);
-	ktb_conn_free(watch->conn);
+	disconnect(watch);
 }
 
 /* Nobody is to wait for it: neither a shell nor a pipe. */
