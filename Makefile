@@ -75,7 +75,8 @@ modules_install: modules	## the module, for the kernel of KDIR
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/$(MODULE) $(if $(DESTDIR),INSTALL_MOD_PATH=$(DESTDIR)) modules_install
 
 clean:				## remove what was built, keep what was downloaded
-	rm -rf build/module build/module-sparse build/selftest-modules build/bench-modules build/user build/selftests build/selftests-obj build/vm build/log build/check build/bench build/lttng-modules
+	rm -rf $(addprefix build/,module module-sparse selftest-modules bench-modules lttng-modules user user32 \
+		selftests selftests-obj torture bench bench-gate.* vm log check .tmp.*)
 
 distclean:			## remove all of build/
 	rm -rf build

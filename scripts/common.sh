@@ -17,6 +17,11 @@ die() { warn "$*"; exit 1; }
 # The kernel whose modules run on kernel KEY: a variant runs those of its base.
 modules_of() { cat "$BUILD/kernels/$1/base" 2>/dev/null || say "$1"; }
 
+# What was built for a kernel of that name is of no use for another one.
+forget_modules() { # key
+	rm -rf "$BUILD"/{module,selftest-modules,bench-modules,lttng-modules,module-sparse}/"$1"
+}
+
 # Run a command with root's rights.
 as_root() {
 	if [ "$(id -u)" -eq 0 ]; then
