@@ -33,13 +33,30 @@ as_root() {
 	fi
 }
 
+# Run apt-get with root's rights, its output in a file of build/. A machine just booted
+# has one of its own at work: that is waited for, up to five minutes. Of apt's
+# locks it would itself wait for dpkg's alone.
+apt_get() { # file argument...
+	local log=$BUILD/$1 tries=60
+	shift
+	until as_root env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -q "$@" >"$log" 2>&1; do
+		if [ $tries -eq 0 ] || ! grep -q 'Could not get lock' "$log"; then
+			tail -n 20 "$log" >&2
+			return 1
+		fi
+		[ $tries -lt 60 ] || say "waiting for another apt-get to finish"
+		tries=$((tries - 1))
+		sleep 5
+	done
+}
+
 # Bring apt's lists up to date, unless that was done minutes ago.
 apt_update() {
 	mkdir -p "$BUILD"
 	[ -z "$(find "$BUILD/.apt-updated" -mmin -10 2>/dev/null)" ] || return 0
 	say "apt-get update"
-	as_root apt-get -q update >/dev/null ||
-		die "apt-get update failed: is there a network, and is /etc/apt/sources.list right?"
+	apt_get update.log update ||
+		die "apt-get update failed (see above): is there a network, and is /etc/apt/sources.list right?"
 	touch "$BUILD/.apt-updated"
 }
 
