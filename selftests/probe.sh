@@ -20,7 +20,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-begin_tests 54
+begin_tests 55
 
 there_is() { ktbctl probe -l | grep -q "^$1 "; }
 no_probes() { [ ! -s $tracing/kprobe_events ] && [ ! -s $tracing/uprobe_events ]; }
@@ -198,7 +198,11 @@ ktbctl probe -d '*' >/dev/null
 
 # ---- temporary ones ----
 
-run ktbctl probe -a 'temp do_sys_openat2' --temporary
+mkfifo pipe
+{ cat pipe; : >all_closed; } &
+run ktbctl probe -a 'temp do_sys_openat2' --temporary 9>pipe
+check "who stays keeps nothing open that it was started with" done_ 'wait_for "[ -e all_closed ]"' \
+	'pidof ktbctl >/dev/null'
 ktbctl attach ktb:temp >/dev/null
 ktbctl attach -s other ktb:temp >/dev/null
 ktbctl detach >/dev/null

@@ -214,14 +214,19 @@ static void become_daemon(void)
 
 /*
  * Let a process of its own remove @probes in time. It listens before this returns,
- * so that no attaching is missed. Returns an exit status, the reason told.
+ * so that no attaching is missed. What was handed down to ktbctl, locks and pipes that
+ * somebody may wait for, is closed first: it is not for who stays. Returns an exit
+ * status, the reason told.
  */
 int probe_watch(const struct ktb_probe *probes, unsigned int nr)
 {
 	struct watch watch = { 0 };
-	int err = open_watch(&watch, probes, nr);
-	pid_t pid = err ? -1 : fork();
+	pid_t pid;
+	int err;
 
+	close_range(STDERR_FILENO + 1, ~0U, 0);
+	err = open_watch(&watch, probes, nr);
+	pid = err ? -1 : fork();
 	if (!pid) {
 		become_daemon();
 		watch_on(&watch);
