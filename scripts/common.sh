@@ -14,6 +14,13 @@ say() { printf '%s\n' "$*"; }
 warn() { printf '%s: %s\n' "${0##*/}" "$*" >&2; }
 die() { warn "$*"; exit 1; }
 
+# Run a command that ends with this shell, be that by a signal that the command does not
+# get: it would leave a virtual machine running. Not for a pipe, which has a shell between.
+bound() {
+	# shellcheck disable=SC2016 # for the inner shell: what died before is not heard of
+	setpriv --pdeathsig TERM sh -c '[ $PPID -eq "$0" ] || exit 143; exec "$@"' "$BASHPID" "$@"
+}
+
 # The kernel whose modules run on kernel KEY: a variant runs those of its base.
 modules_of() { cat "$BUILD/kernels/$1/base" 2>/dev/null || say "$1"; }
 
