@@ -93,6 +93,13 @@ setup_lock() {
 	export KTB_SETUP_LOCKED=1
 }
 
+# One at a time builds, or packs what was built for a machine. Held until the script ends.
+build_lock() {
+	mkdir -p "$BUILD"
+	exec 7>"$BUILD/.build.lock"
+	flock -w 10 7 || { warn "waiting for another build to finish"; flock 7; }
+}
+
 # From here on, apt-get and apt-cache of this script know these suites alone, from
 # the mirror the host uses, with lists and folders of their own below $TMP/apt.
 # They prefer the last one, and take nothing for installed.
