@@ -12,7 +12,7 @@ dir=$(mktemp -d /tmp/stat.XXXXXX) || exit 1
 . ./ktb_check.sh
 
 trap 'cd /; rm -rf "$dir"' EXIT
-begin_tests 42
+begin_tests 45
 
 # From JSON: the count of an event.
 count_of() { # event
@@ -20,6 +20,8 @@ count_of() { # event
 }
 # Whether what runs in the background counts already.
 is_counting() { ktbctl status -s "stat-$counting" >"$dir/session" 2>/dev/null && ! grep -q disabled "$dir/session"; }
+# Whether it has come to print, and waits.
+is_waiting() { grep -q poll "/proc/$counting/wchan" && sleep 1; }
 burn='i=0; while [ $i -lt 1000 ]; do i=$((i + 1)); done'
 
 # ---- counting ----
@@ -49,6 +51,37 @@ run sh -c 'ktbctl stat -a -I 50 -e cpu-clock 2>&1 | head -n 1'
 check "until nobody reads" done_ '[ "$(wc -l <"$out")" -eq 1 ]'
 run sh -c '(ktbctl stat -a -I 50 -e cpu-clock -- sh -c "sleep 0.3; exit 7"; echo $? >last) | true'
 check "or until the command ends" done_ '[ "$(cat last)" -eq 7 ]'
+# A pipe that is full from the beginning, and that somebody holds open.
+fill='exec >pipe; dd if=/dev/zero bs=65536 count=1 2>/dev/null; exec ktbctl stat -a -I 10 -e cpu-clock'
+mkfifo pipe
+sleep 60 <pipe &
+reader=$!
+run sh -c "$fill -- sh -c 'sleep 1; exit 7'"
+check "nobody reads what is printed, and the command ends" '[ $status -eq 7 ]' 'complains "takes no more"'
+kill $reader
+wait $reader 2>/dev/null
+sleep 60 <pipe &
+reader=$!
+sh -c "$fill" 2>"$err" &
+counting=$!
+wait_for is_waiting
+kill -TERM $counting
+wait $counting
+status=$?
+check "or a signal comes" done_ 'complains "takes no more"'
+kill $reader
+wait $reader 2>/dev/null
+ktbctl stat -a -I 10 -e sched:sched_switch >"$out" 2>"$err" &
+counting=$!
+wait_for is_counting
+kill -STOP $counting
+sleep 2
+kill -CONT $counting
+usleep 300000
+kill -TERM $counting
+wait $counting
+status=$?
+check "intervals that were missed are not made up for" done_ "awk '{ last = \$1 } END { exit NR > (last - 1.5) * 100 }' \$out"
 run ktbctl stat -e faults -- sh -c 'exit 7'
 check "the command's exit status" '[ $status -eq 7 ]' 'says faults'
 run ktbctl stat -e faults sh -c 'echo "$0 $*"' --json -h --help

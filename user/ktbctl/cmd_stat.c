@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "limits.h"
+#include "outlet.h"
 #include "signals.h"
 #include "stat_counter.h"
 #include "stat_latency.h"
@@ -329,12 +330,6 @@ static int tell_new(struct stat *stat)
 
 /* ---- waiting ---- */
 
-static int catch_signals(struct stat *stat)
-{
-	stat->signals = open_signals(0);
-	return stat->signals < 0 ? EXIT_FAILED : EXIT_DONE;
-}
-
 static void take_signals(struct stat *stat)
 {
 	struct signalfd_siginfo info;
@@ -347,12 +342,37 @@ static void take_signals(struct stat *stat)
 	}
 }
 
-/* A command is waited for in any case: its exit status is to be ours. */
+static bool is_stopped(void *arg)
+{
+	struct stat *stat = arg;
+
+	take_signals(stat);
+	return stat->stopped || stat->workload.ended;
+}
+
+/* Who reads our output may be slow. */
+static int catch_signals(struct stat *stat)
+{
+	struct outlet_signals signals = { .is_stopped = is_stopped, .arg = stat };
+
+	stat->signals = open_signals(0);
+	if (stat->signals < 0)
+		return EXIT_FAILED;
+	signals.fd = stat->signals;
+	sigprocmask(SIG_BLOCK, NULL, &signals.waiting);
+	return outlet_open(&signals);
+}
+
+/* There is nothing more to tell, or nobody to tell it. */
+static bool is_pointless(const struct stat *stat)
+{
+	/* A command is waited for in any case: its exit status is to be ours. */
+	return !stat->command && (stat->removed || stat->closed);
+}
+
 static bool is_over(const struct stat *stat)
 {
-	if (!stat->command && (stat->removed || stat->closed))
-		return true;
-	return stat->stopped || stat->workload.ended;
+	return is_pointless(stat) || stat->stopped || stat->workload.ended;
 }
 
 /* Until it is over, or @until, in ns; 0 for no such time. */
@@ -365,10 +385,12 @@ static int wait_until(struct stat *stat, uint64_t until)
 	};
 	int ms = -1, err = EXIT_DONE;
 
-	while (!err && !is_over(stat)) {
+	while (!err) {
 		uint64_t now = now_ns();
 
-		if (until && now >= until)
+		/* However late it is. */
+		take_signals(stat);
+		if (is_over(stat) || (until && now >= until))
 			break;
 		if (until)
 			ms = (int)((until - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
@@ -382,27 +404,33 @@ static int wait_until(struct stat *stat, uint64_t until)
 			stat->closed = true;
 			fds[2].fd = -1;
 		}
-		take_signals(stat);
 	}
 	return err;
 }
 
-/* Intervals are measured from the beginning: none drifts. */
+/* Measured from the beginning, none drifts; those that were missed are one. */
+static uint64_t end_of_interval(const struct stat *stat)
+{
+	const uint64_t nr = (now_ns() - stat->begin) / stat->interval;
+
+	return stat->begin + (nr + 1) * stat->interval;
+}
+
 static int count(struct stat *stat)
 {
-	uint64_t until = stat->begin;
 	bool over;
 	int err;
 
 	do {
-		until = stat->interval ? until + stat->interval : 0;
-		err = wait_until(stat, until);
+		err = wait_until(stat, stat->interval ? end_of_interval(stat) : 0);
 		over = is_over(stat);
 		if (over && stat->session.id)
 			ktb_session_set_enabled(stat->conn, stat->session.id, false);
 		if (!err)
 			err = tell_new(stat);
-	} while (!err && !over && !is_over(stat));
+	} while (!err && !over && !is_pointless(stat));
+	if (outlet_gave_up())
+		note("who reads the output takes no more: what was left is not printed");
 	return err || !stat->unknown ? err : EXIT_FAILED;
 }
 

@@ -31,8 +31,9 @@ static void on_stop(int sig)
 	__atomic_store_n(&stopped_by_signal, 1, __ATOMIC_RELAXED);
 }
 
-static bool is_stopped(void)
+static bool is_stopped(void *unused)
 {
+	(void)unused;
 	return __atomic_load_n(&stopped_by_signal, __ATOMIC_RELAXED);
 }
 
@@ -56,7 +57,7 @@ static bool has_enough(const struct follow *follow)
 
 static bool is_over(const struct follow *follow)
 {
-	return is_stopped() || follow->removed || follow->closed || time_is_up(follow);
+	return is_stopped(NULL) || follow->removed || follow->closed || time_is_up(follow);
 }
 
 /* Catch signals only while waiting: none is missed between a look and a wait. */
@@ -141,7 +142,7 @@ static int look(struct follow *follow, const sigset_t *waiting, bool last)
 			return err;
 		if (!(++nr % 1024))
 			look_for_stop(waiting);
-		if (is_stopped() && !last)
+		if (is_stopped(NULL) && !last)
 			break;
 	}
 	ktb_merge_release(follow->merge);
@@ -285,18 +286,19 @@ static void tell_ledger(const struct follow *follow)
 /* Returns an exit status. */
 int follow_run(struct follow *follow)
 {
-	sigset_t waiting;
+	struct outlet_signals signals = { .fd = -1, .is_stopped = is_stopped };
+	const sigset_t *waiting = &signals.waiting;
 	int err;
 
-	catch_stop(&waiting);
-	err = outlet_open(&waiting, is_stopped);
+	catch_stop(&signals.waiting);
+	err = outlet_open(&signals);
 	if (err)
 		return err;
 	follow->start = now_ns();
 	if (follow->limits.has_time)
 		ktb_merge_set_until(follow->merge, follow->start + follow->limits.time_ns);
 	follow->lost_before = ktb_reader_lost(follow->reader);
-	err = follow_loop(follow, &waiting);
+	err = follow_loop(follow, waiting);
 	if (!err && !follow->closed)
 		err = printed(follow, print_held(&follow->printer, UINT64_MAX));
 	tell_ledger(follow);

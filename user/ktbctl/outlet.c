@@ -18,8 +18,7 @@
 #define BUFFER (256 << 10)
 
 static struct outlet {
-	sigset_t waiting; /* what is blocked while waiting */
-	bool (*is_stopped)(void);
+	struct outlet_signals signals;
 	bool is_file; /* there is always room */
 	bool gave_up;
 } outlet;
@@ -27,14 +26,22 @@ static struct outlet {
 static bool wait_for_room(void)
 {
 	const struct timespec second = { .tv_sec = 1 };
-	struct pollfd fd = { .fd = STDOUT_FILENO, .events = POLLOUT };
+	const struct outlet_signals *signals = &outlet.signals;
+	struct pollfd fds[] = {
+		{ .fd = STDOUT_FILENO, .events = POLLOUT },
+		{ .fd = signals->fd, .events = POLLIN },
+	};
+	bool stopped;
 	int nr;
 
 	if (outlet.is_file)
 		return true;
 	do {
-		nr = ppoll(&fd, 1, outlet.is_stopped() ? &second : NULL, &outlet.waiting);
-	} while (nr < 0 && errno == EINTR);
+		stopped = signals->is_stopped(signals->arg);
+		if (stopped)
+			fds[1].fd = -1;
+		nr = ppoll(fds, ARRAY_SIZE(fds), stopped ? &second : NULL, &signals->waiting);
+	} while (nr < 0 ? errno == EINTR : nr && !fds[0].revents);
 	return nr;
 }
 
@@ -70,12 +77,8 @@ static ssize_t put(void *cookie, const char *text, size_t len)
 	return (ssize_t)done;
 }
 
-/*
- * Let what is printed go through it. @waiting is what stays blocked while it waits, and
- * @is_stopped() is to say whether a signal has come. Returns an exit status, the reason
- * told.
- */
-int outlet_open(const sigset_t *waiting, bool (*is_stopped)(void))
+/* Let what is printed go through it. Returns an exit status, the reason told. */
+int outlet_open(const struct outlet_signals *signals)
 {
 	static char buffer[BUFFER];
 	struct stat stat;
@@ -84,8 +87,7 @@ int outlet_open(const sigset_t *waiting, bool (*is_stopped)(void))
 	if (!file)
 		return fail("out of memory");
 	setvbuf(file, buffer, _IOFBF, sizeof(buffer));
-	outlet.waiting = *waiting;
-	outlet.is_stopped = is_stopped;
+	outlet.signals = *signals;
 	outlet.is_file = !fstat(STDOUT_FILENO, &stat) && S_ISREG(stat.st_mode);
 	stdout = file;
 	return EXIT_DONE;
