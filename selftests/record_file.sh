@@ -18,7 +18,7 @@ finish() {
 	rm -rf "$dir"
 }
 trap finish EXIT
-begin_tests 41
+begin_tests 44
 
 # ---- wrong arguments ----
 
@@ -173,6 +173,40 @@ kill "$recorder"
 wait "$recorder" 2>/dev/null
 recorder=
 ktbctl detach -s mine >/dev/null
+
+# A probe that goes when its event is detached, and tracefs's word on it.
+begin_gone() {
+	ktbctl probe -a 'gone do_sys_openat2' --temporary >/dev/null
+	ktbctl attach ktb:gone raw_syscalls:sys_exit -s mine >/dev/null
+	ktbctl record --json -s mine -o gone.data "$@" >/dev/null 2>"$err" &
+	recorder=$!
+	wait_for 'ktbctl status -s mine | grep -q "reader: process $recorder"'
+	cat /proc/version >/dev/null
+	usleep 300000
+	ktbctl detach ktb:gone -s mine >/dev/null
+	wait_for '! ktbctl probe -l | grep -q ktb:gone'
+}
+end_gone() {
+	kill -INT "$recorder"
+	wait "$recorder"
+	status=$? recorder=
+	cp "$err" "$dir/closing"
+	ktbctl detach -s mine >/dev/null
+}
+begin_gone --switch-output
+kill -USR2 "$recorder"
+wait_for '[ -e "$(echo gone.data.2*)" ] && [ -s gone.data ]'
+usleep 300000
+end_gone
+check "another file, and an event and its probe are gone" done_ '[ "$(ls gone.data.2* | wc -l)" -eq 2 ]'
+begin_gone
+ktbctl attach sched:sched_switch -s mine >/dev/null
+usleep 300000
+end_gone
+check "an event that comes when another one and its probe are gone" done_
+run perf script -i gone.data
+check_perf "perf reads it, both and all their fields" done_ as_many_as_written 'says " ktb:gone: (ffff.*)"' \
+	'says " sched:sched_switch: prev_comm="'
 
 record -e raw_syscalls:sys_enter -C 0 -- sh -c "$workload"
 script

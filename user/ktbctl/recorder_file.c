@@ -21,6 +21,7 @@ static struct ktb_perfdata *open_file(struct recorder *recorder)
 		.count = !recorder->own,
 		.sideband = true,
 		.compress = recorder->level,
+		.earlier = recorder->file,
 	};
 	struct ktb_perfdata *file = ktb_perfdata_new();
 

@@ -1443,6 +1443,9 @@ void ktb_comms_learn(struct ktb_comms *comms, struct ktb_formats *formats,
  * @sideband: also record, through perf, names, forks, exits and mappings of tasks,
  *	and code that comes and goes in the kernel
  * @compress: level of compression, 1 to 22 as zstd has them; 0 for none
+ * @earlier: the file that this one follows, or NULL: of its events the formats are
+ *	known, also where tracefs has them no more; an event of which there is none is
+ *	described as one whose records have no fields
  */
 struct ktb_perfdata_options {
 	uint64_t sample_type;
@@ -1453,6 +1456,7 @@ struct ktb_perfdata_options {
 	bool count;
 	bool sideband;
 	int compress;
+	const struct ktb_perfdata *earlier;
 };
 
 /**
@@ -1500,7 +1504,8 @@ const char *ktb_perfdata_error(const struct ktb_perfdata *file);
  * @options: what it shall hold
  *
  * Return: 0, or
- * * -ENOENT: tracefs does not know the format of one of the events
+ * * -ENOENT: tracefs does not know the format of one of the events, and no file is
+ *   earlier
  * * -EINVAL: no such level of compression
  * * -EOPNOTSUPP: compression was not built in
  * * -ESPIPE: @path is a pipe, a socket or a terminal
@@ -1529,6 +1534,8 @@ int ktb_perfdata_synthesize(struct ktb_perfdata *file);
  * @file: an open file
  * @events: all events, those of before included
  * @nr: entries in @events
+ *
+ * The formats of those that are new are read now: they may be gone in the end.
  *
  * Return: 0, or
  * * -ENOMEM: out of memory

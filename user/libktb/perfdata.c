@@ -47,6 +47,7 @@ void ktb_perfdata_free(struct ktb_perfdata *file)
 	free(file->streams);
 	ktb_paths_free(&file->programs);
 	pthread_mutex_destroy(&file->lock);
+	ktb_formats_forget(file);
 	free(file->strays);
 	free(file->events);
 	free(file->path);

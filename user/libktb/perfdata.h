@@ -100,6 +100,13 @@ struct ktb_stream {
 	struct ktb_blob packed;
 };
 
+/* perfdata_tracing.c: how an event's own data are laid out, as tracefs told */
+struct ktb_format_text {
+	uint32_t type; /* of the event */
+	int size;
+	char *text;
+};
+
 struct ktb_sideband;
 struct ktb_direct;
 
@@ -114,6 +121,8 @@ struct ktb_perfdata {
 	bool count;
 	struct ktb_event_info *events;
 	unsigned int nr_events;
+	struct ktb_format_text *formats; /* of events, since they were first seen */
+	unsigned int nr_formats;
 	uint64_t *strays; /* ids of events that are not in @events */
 	unsigned int nr_strays;
 	bool stale; /* the metadata do not have all events */
@@ -197,6 +206,11 @@ bool ktb_feature_clockid(struct ktb_perfdata *file, struct ktb_blob *blob);
 bool ktb_feature_clock_data(struct ktb_perfdata *file, struct ktb_blob *blob);
 
 /* perfdata_tracing.c */
+int ktb_formats_copy(struct ktb_perfdata *file, const struct ktb_perfdata *earlier);
+int ktb_formats_learn(struct ktb_perfdata *file);
+const struct ktb_format_text *ktb_format_of(const struct ktb_perfdata *file,
+					    const struct ktb_event_info *event);
+void ktb_formats_forget(struct ktb_perfdata *file);
 bool ktb_feature_tracing_data(struct ktb_perfdata *file, struct ktb_blob *blob);
 
 /* perfdata_sideband.c */

@@ -130,7 +130,30 @@ static int copy_events(struct ktb_perfdata *file, const struct ktb_event_info *e
 	free(file->events);
 	file->events = copy;
 	file->nr_events = nr;
+	if (ktb_formats_learn(file))
+		return ktb_perfdata_fail(file, -ENOMEM, "out of memory");
 	return 0;
+}
+
+/* Those of the first file have formats; of later ones some may be gone by then. */
+static int check_formats(struct ktb_perfdata *file)
+{
+	for (unsigned int i = 0; i < file->nr_events; i++)
+		if (!file->events[i].attr.size && !ktb_format_of(file, &file->events[i]))
+			return ktb_perfdata_fail(file, -ENOENT,
+						 "tracefs has no format of event '%s'",
+						 file->events[i].name);
+	return 0;
+}
+
+static int take_events(struct ktb_perfdata *file, const struct ktb_perfdata_options *options)
+{
+	int err;
+
+	if (options->earlier && ktb_formats_copy(file, options->earlier))
+		return ktb_perfdata_fail(file, -ENOMEM, "out of memory");
+	err = copy_events(file, options->events, options->nr_events);
+	return err || options->earlier ? err : check_formats(file);
 }
 
 int ktb_perfdata_open(struct ktb_perfdata *file, const char *path,
@@ -152,7 +175,7 @@ int ktb_perfdata_open(struct ktb_perfdata *file, const char *path,
 		return ktb_perfdata_fail(file, -ENOMEM, "out of memory");
 	err = ktb_perfdata_check_compress(file);
 	if (!err)
-		err = copy_events(file, options->events, options->nr_events);
+		err = take_events(file, options);
 	if (!err && options->sideband)
 		err = ktb_sideband_open(file);
 	/* What cannot be described is not to cost an earlier recording. */

@@ -66,6 +66,11 @@ static void stray_attr(const struct ktb_perfdata *file, struct perf_event_attr *
 	attr->ksymbol = 0;
 }
 
+static bool is_known(const struct ktb_perfdata *file, const struct ktb_event_info *event)
+{
+	return event->attr.size || ktb_format_of(file, event);
+}
+
 /* One attribute, its name and the ids of its records. */
 struct description {
 	struct perf_event_attr attr;
@@ -85,7 +90,11 @@ static void describe(const struct ktb_perfdata *file, unsigned int i, struct des
 	static const uint64_t sideband_id = KTB_SIDEBAND_ID;
 
 	if (i < file->nr_events) {
-		fill_attr(file, &file->events[i], &what->attr);
+		/* Readers give up at a tracepoint without a format, too. */
+		if (is_known(file, &file->events[i]))
+			fill_attr(file, &file->events[i], &what->attr);
+		else
+			stray_attr(file, &what->attr);
 		what->name = file->events[i].name;
 		what->ids = &file->events[i].id;
 		what->nr_ids = 1;
@@ -144,27 +153,26 @@ static bool feature_compressed(struct ktb_perfdata *file, struct ktb_blob *blob)
 
 struct feature {
 	enum ktb_feature number;
-	bool needed; /* or no reader can make use of the file */
 	bool (*put)(struct ktb_perfdata *file, struct ktb_blob *blob);
 };
 
 /* By number, as the file's table of them is. */
 static const struct feature features[KTB_FEATURES] = {
-	{ KTB_FEATURE_TRACING_DATA, true, ktb_feature_tracing_data },
-	{ KTB_FEATURE_BUILD_ID, false, ktb_feature_build_id },
-	{ KTB_FEATURE_HOSTNAME, false, ktb_feature_hostname },
-	{ KTB_FEATURE_OSRELEASE, false, ktb_feature_osrelease },
-	{ KTB_FEATURE_VERSION, false, ktb_feature_version },
-	{ KTB_FEATURE_ARCH, false, ktb_feature_arch },
-	{ KTB_FEATURE_NRCPUS, false, ktb_feature_nrcpus },
-	{ KTB_FEATURE_CPUDESC, false, ktb_feature_cpudesc },
-	{ KTB_FEATURE_TOTAL_MEM, false, ktb_feature_total_mem },
-	{ KTB_FEATURE_CMDLINE, false, ktb_feature_cmdline },
-	{ KTB_FEATURE_EVENT_DESC, false, feature_event_desc },
-	{ KTB_FEATURE_SAMPLE_TIME, false, feature_sample_time },
-	{ KTB_FEATURE_CLOCKID, false, ktb_feature_clockid },
-	{ KTB_FEATURE_COMPRESSED, false, feature_compressed },
-	{ KTB_FEATURE_CLOCK_DATA, false, ktb_feature_clock_data },
+	{ KTB_FEATURE_TRACING_DATA, ktb_feature_tracing_data },
+	{ KTB_FEATURE_BUILD_ID, ktb_feature_build_id },
+	{ KTB_FEATURE_HOSTNAME, ktb_feature_hostname },
+	{ KTB_FEATURE_OSRELEASE, ktb_feature_osrelease },
+	{ KTB_FEATURE_VERSION, ktb_feature_version },
+	{ KTB_FEATURE_ARCH, ktb_feature_arch },
+	{ KTB_FEATURE_NRCPUS, ktb_feature_nrcpus },
+	{ KTB_FEATURE_CPUDESC, ktb_feature_cpudesc },
+	{ KTB_FEATURE_TOTAL_MEM, ktb_feature_total_mem },
+	{ KTB_FEATURE_CMDLINE, ktb_feature_cmdline },
+	{ KTB_FEATURE_EVENT_DESC, feature_event_desc },
+	{ KTB_FEATURE_SAMPLE_TIME, feature_sample_time },
+	{ KTB_FEATURE_CLOCKID, ktb_feature_clockid },
+	{ KTB_FEATURE_COMPRESSED, feature_compressed },
+	{ KTB_FEATURE_CLOCK_DATA, ktb_feature_clock_data },
 };
 
 static void put_attrs(struct ktb_perfdata *file, struct ktb_blob *blob, uint64_t base)
@@ -201,8 +209,6 @@ int ktb_perfdata_describe(struct ktb_perfdata *file, struct ktb_blob *blob, uint
 		file->features[i] = (struct ktb_section){ 0 };
 		if (!features[i].put(file, blob)) {
 			blob->len = start;
-			if (features[i].needed)
-				return -ENOENT;
 			continue;
 		}
 		file->features[i].offset = base + start;

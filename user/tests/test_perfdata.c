@@ -176,10 +176,55 @@ static void test_late_event(void)
 	fake_reader_exit(&fake);
 }
 
+/* Take an event out of tracefs, or put it back. */
+static void move_event(const char *from, const char *to)
+{
+	char old[128], new[128];
+
+	snprintf(old, sizeof(old), "%s/events/%s", dir, from);
+	snprintf(new, sizeof(new), "%s/events/%s", dir, to);
+	rename(old, new);
+}
+
+/* What is detached while it is recorded, and its probe removed. */
+static void test_gone_events(void)
+{
+	struct ktb_perfdata_options options = { .sample_type = FAKE_SAMPLE_TYPE,
+						.events = events,
+						.nr_events = 2,
+						.count = true };
+	struct ktb_perfdata *file = begin(2, false), *next = ktb_perfdata_new();
+	char second[80];
+
+	fake_reader_init(&fake, 1, 4096);
+	snprintf(second, sizeof(second), "%s/second.data", dir);
+	move_event("fake/two", "gone");
+	options.earlier = file;
+	ok(!ktb_perfdata_open(next, second, &options), "a format that is gone is known from before");
+	move_event("other/three", "lost");
+	ok(!ktb_perfdata_set_events(next, events, 3), "one that is gone already is taken");
+	for (unsigned int id = 1; id <= 3; id++)
+		fake_write(&fake.rings[0], 10 + id, id);
+	fake_publish(&fake.rings[0]);
+	ok(ktb_perfdata_write_ring(next, &fake.rings[0].ring) == 3 * 80, "with records of all");
+	ok(!ktb_perfdata_finish(next), "and the file is finished: %s", ktb_perfdata_error(next));
+	ktb_perfdata_free(next);
+	ok(perffile_is_valid(second) && nr_attrs() == 3, "valid, and has them all");
+	if (!system("perf --version >/dev/null 2>&1"))
+		ok(perffile_perf_lines(second) == 3, "perf prints all three");
+	else
+		ok(true, "perf prints all three # SKIP no perf here");
+	ktb_perfdata_free(file);
+	unlink(second);
+	move_event("gone", "fake/two");
+	move_event("lost", "other/three");
+	fake_reader_exit(&fake);
+}
+
 static void test_errors(void)
 {
 	const struct ktb_event_info unknown = { .id = 1, .name = "fake:none", .type = 9 };
-	struct ktb_perfdata_options options = { FAKE_SAMPLE_TYPE, &unknown, 1, 0, NULL, 0, 0, 0 };
+	struct ktb_perfdata_options options = { FAKE_SAMPLE_TYPE, &unknown, 1, 0, NULL, 0, 0, 0, NULL };
 	struct ktb_perfdata *file = ktb_perfdata_new();
 	char old[80];
 
@@ -574,7 +619,7 @@ static void test_large(void)
 static void test_sideband(void)
 {
 	const struct ktb_perfdata_options options = {
-		FAKE_SAMPLE_TYPE, events, 1, 0, NULL, 0, 1, 0
+		FAKE_SAMPLE_TYPE, events, 1, 0, NULL, 0, 1, 0, NULL
 	};
 	struct ktb_perfdata *file = ktb_perfdata_new();
 	int err = ktb_perfdata_open(file, path, &options);
@@ -605,6 +650,7 @@ int main(void)
 	test_empty();
 	test_tasks();
 	test_late_event();
+	test_gone_events();
 	test_errors();
 	find_direct();
 	for (way = AT_ONCE; way < NR_WAYS; way++)
