@@ -7,10 +7,12 @@
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "perfdata.h"
@@ -72,6 +74,32 @@ void ktb_paths_add(struct ktb_paths *paths, const char *path)
 		return;
 	memmove(all + low + 1, all + low, (paths->nr++ - low) * sizeof(*all));
 	all[low] = copy;
+}
+
+/*
+ * Whether @path is here what a process has mapped by it, which may be in a container.
+ * Where the process is gone, or we may not see, the inode's number has to do: the device
+ * is none to go by, overlayfs and btrfs tell different ones.
+ */
+static bool is_mapped(const char *path, uint32_t pid, uint64_t start, uint64_t end, uint64_t inode)
+{
+	struct stat here, there;
+	char link[80];
+
+	if (stat(path, &here))
+		return false;
+	snprintf(link, sizeof(link), "/proc/%u/map_files/%" PRIx64 "-%" PRIx64, pid, start, end);
+	if (!stat(link, &there))
+		return there.st_ino == here.st_ino && there.st_dev == here.st_dev;
+	return here.st_ino == inode;
+}
+
+/* The same, if its file is the one that a process has mapped. */
+void ktb_paths_add_mapped(struct ktb_paths *paths, const char *path, uint32_t pid, uint64_t start,
+			  uint64_t end, uint64_t inode)
+{
+	if (is_mapped(path, pid, start, end, inode))
+		ktb_paths_add(paths, path);
 }
 
 void ktb_paths_free(struct ktb_paths *paths)

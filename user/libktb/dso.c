@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "recording.h"
@@ -123,7 +124,8 @@ static bool is_same(struct ktb_dso *dso, Dwfl_Module *module)
 	GElf_Addr where;
 	int len = dwfl_module_build_id(module, &id, &where);
 
-	if (!dso->build_id_len || len <= 0)
+	/* Of several files by that path it may be the id of another one. */
+	if (!dso->build_id_len || dso->shared || len <= 0)
 		return true;
 	/* A list of them may have room for the first 20 bytes only. */
 	dso->mismatch = (size_t)len < dso->build_id_len ||
@@ -203,6 +205,19 @@ static void load_vdso(struct ktb_dso *dso)
 	close(fd);
 }
 
+/*
+ * Whether the file by that path can be what was recorded: it is that inode, or has the
+ * build id, which is seen when it is read. A container may have another one there.
+ */
+static bool may_be_same(const struct ktb_dso *dso, const char *path)
+{
+	struct stat st;
+
+	if (!dso->mapped || (dso->build_id_len && !dso->shared))
+		return true;
+	return !stat(path, &st) && st.st_ino == dso->mapped;
+}
+
 void ktb_dso_load(struct ktb_dso *dso, const char *symfs, bool this_kernel)
 {
 	char *path;
@@ -214,8 +229,11 @@ void ktb_dso_load(struct ktb_dso *dso, const char *symfs, bool this_kernel)
 	if (dso->path[0] != '/' || dso->path[1] == '/' ||
 	    asprintf(&path, "%s%s", symfs ? symfs : "", dso->path) < 0)
 		return;
-	if (!access(path, R_OK))
-		dso->table = make_table(dso, path);
+	if (!access(path, R_OK)) {
+		dso->mismatch = !may_be_same(dso, path);
+		if (!dso->mismatch)
+			dso->table = make_table(dso, path);
+	}
 	free(path);
 }
 

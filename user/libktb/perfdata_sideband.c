@@ -184,12 +184,20 @@ static int take(struct ktb_sideband *sideband, struct source *source)
 /* Programs and libraries have build ids, which the end of the file will have. */
 static void see_mapping(struct ktb_perfdata *file, const struct perf_event_header *record)
 {
-	const char *path = (const char *)(record + 1) + 64;
-	const size_t before = sizeof(*record) + 64;
+	const struct {
+		uint32_t pid, tid;
+		uint64_t addr, len, pgoff;
+		uint32_t major, minor;
+		uint64_t inode, generation;
+		uint32_t prot, flags;
+	} *body = (const void *)(record + 1);
+	const char *path = (const char *)(body + 1);
+	const size_t before = sizeof(*record) + sizeof(*body);
 
 	if (record->type == PERF_RECORD_MMAP2 && record->size > before && path[0] == '/' &&
 	    path[1] != '/' && memchr(path, 0, record->size - before))
-		ktb_paths_add(&file->programs, path);
+		ktb_paths_add_mapped(&file->programs, path, body->pid, body->addr,
+				     body->addr + body->len, body->inode);
 }
 
 /* The id is the last of every record but a sample; of a loss also the first. */

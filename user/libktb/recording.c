@@ -211,6 +211,7 @@ static void take_mmap(struct ktb_recording *recording, struct ktb_cursor *cursor
 		      const struct perf_event_header *record)
 {
 	const uint8_t *id = NULL;
+	uint64_t inode = 0;
 	struct ktb_map map;
 	const char *path;
 	uint32_t pid;
@@ -233,7 +234,10 @@ static void take_mmap(struct ktb_recording *recording, struct ktb_cursor *cursor
 	}
 	if (id && record->misc & MMAP2_BUILD_ID && id[0] <= 20)
 		ktb_symbols_build_id(recording->symbols, path, id + 4, id[0]);
-	map.dso = ktb_symbols_dso(recording->symbols, path);
+	/* Behind the device's two numbers. */
+	if (id && !(record->misc & MMAP2_BUILD_ID))
+		memcpy(&inode, id + 8, sizeof(inode));
+	map.dso = ktb_symbols_mapped(recording->symbols, path, inode);
 	if (map.dso)
 		ktb_tasks_map(recording->tasks, pid, &map);
 }

@@ -44,6 +44,7 @@ void ktb_symbols_free(struct ktb_symbols *symbols);
 struct ktb_dso *ktb_symbols_dso(struct ktb_symbols *symbols, const char *path);
 struct ktb_dso *ktb_symbols_file(struct ktb_symbols *symbols, const char *path, uint64_t dev,
 				 uint64_t inode);
+struct ktb_dso *ktb_symbols_mapped(struct ktb_symbols *symbols, const char *path, uint64_t inode);
 unsigned int ktb_symbols_nr_dsos(const struct ktb_symbols *symbols);
 void ktb_symbols_forget_dsos(struct ktb_symbols *symbols);
 void ktb_symbols_build_id(struct ktb_symbols *symbols, const char *path, const uint8_t *id,
@@ -76,6 +77,8 @@ struct ktb_dso {
 	uint64_t inode; /* 0: the file is the one of that path */
 	uint8_t build_id[20];
 	size_t build_id_len; /* 0: not known */
+	uint64_t mapped; /* inode of what was recorded by that path; 0: not known */
+	bool shared; /* the path, with another file that was recorded */
 	bool loaded; /* or tried */
 	uint32_t missed_pid; /* a process through which it could not be had */
 	bool mismatch; /* the file is another one by now */

@@ -239,6 +239,46 @@ struct ktb_dso *ktb_symbols_dso(struct ktb_symbols *symbols, const char *path)
 	return ktb_symbols_file(symbols, path, 0, 0);
 }
 
+static struct ktb_dso *find_mapped(const struct ktb_symbols *symbols, const char *path,
+				   uint64_t inode)
+{
+	for (unsigned int i = symbols->nr_dsos; i--;)
+		if (symbols->dsos[i]->mapped == inode && !strcmp(symbols->dsos[i]->path, path))
+			return symbols->dsos[i];
+	return NULL;
+}
+
+/*
+ * What was recorded by a path, of an inode that may be 0. In a container another file
+ * has the same path: whose build id the one that is known is, nobody knows then.
+ */
+struct ktb_dso *ktb_symbols_mapped(struct ktb_symbols *symbols, const char *path, uint64_t inode)
+{
+	struct ktb_dso *dso, *first;
+
+	/* With --symfs it is said where the files are. */
+	if (!inode || symbols->symfs)
+		return ktb_symbols_dso(symbols, path);
+	dso = find_mapped(symbols, path, inode);
+	if (dso)
+		return dso;
+	first = ktb_symbols_dso(symbols, path);
+	if (!first || !first->mapped) {
+		if (first)
+			first->mapped = inode;
+		return first;
+	}
+	first->shared = true;
+	/* No device has that number. */
+	dso = ktb_symbols_file(symbols, path, UINT64_MAX, inode);
+	if (dso) {
+		dso->inode = 0;
+		dso->mapped = inode;
+		dso->shared = true;
+	}
+	return dso;
+}
+
 unsigned int ktb_symbols_nr_dsos(const struct ktb_symbols *symbols)
 {
 	return symbols->nr_dsos;

@@ -575,6 +575,23 @@ static void test_build_ids(void)
 	ok(!system(command), "and has this program's build id");
 }
 
+/* In a container there may be another file by the same path. */
+static void test_mapped_paths(void)
+{
+	struct ktb_paths paths = { 0 };
+	struct stat st;
+
+	if (stat(dir, &st))
+		return;
+	ktb_paths_add_mapped(&paths, dir, 0, 0, 1, st.st_ino + 1);
+	ok(!paths.nr, "another file of that path has not the build id of the one here");
+	ktb_paths_add_mapped(&paths, "/no/such/file", 0, 0, 1, st.st_ino);
+	ok(!paths.nr, "nor has one that is not here");
+	ktb_paths_add_mapped(&paths, dir, 0, 0, 1, st.st_ino);
+	ok(paths.nr == 1, "the same file has");
+	ktb_paths_free(&paths);
+}
+
 /*
  * Records far behind 4 GiB. What is between is one record after the other of the
  * largest size, of which only the headers are written.
@@ -661,6 +678,7 @@ int main(void)
 	test_full_compressed();
 	test_lost();
 	test_build_ids();
+	test_mapped_paths();
 	test_large();
 	test_sideband();
 	free(perffile.data);

@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "fake.h"
@@ -385,6 +386,60 @@ static void test_forks(void)
 	ktb_recording_free(recording);
 }
 
+#ifdef HAVE_LIBDW
+static bool has_symbols(struct ktb_symbols *symbols, struct ktb_dso *dso)
+{
+	const struct ktb_map map = { 0x1000, 0x2000, 0, dso };
+	struct ktb_frame frame = { .addr = 0x1800 };
+
+	ktb_symbols_resolve(symbols, &map, &frame);
+	return dso->table;
+}
+
+/* What was recorded in a container may be another file than is here by that path. */
+static void test_files(void)
+{
+	struct ktb_symbols *symbols = ktb_symbols_new(NULL, NULL), *more;
+	struct ktb_dso *ours, *other;
+	const uint8_t id[20] = { 1 };
+	char self[128] = "";
+	struct stat st;
+
+	if (readlink("/proc/self/exe", self, sizeof(self) - 1) < 0 || stat(self, &st))
+		return;
+	ours = ktb_symbols_mapped(symbols, self, st.st_ino);
+	ok(has_symbols(symbols, ours), "a file that is here has symbols");
+	ktb_symbols_free(symbols);
+
+	symbols = ktb_symbols_new(NULL, NULL);
+	other = ktb_symbols_mapped(symbols, self, st.st_ino + 1);
+	ok(!has_symbols(symbols, other), "another one has none of this one's");
+	ok(strstr(ktb_symbols_problem(symbols), "not what was recorded"), "which is told: %s",
+	   ktb_symbols_problem(symbols));
+	ktb_symbols_free(symbols);
+
+	symbols = ktb_symbols_new(NULL, NULL);
+	ktb_symbols_build_id(symbols, self, id, sizeof(id));
+	other = ktb_symbols_mapped(symbols, self, st.st_ino + 1);
+	ours = ktb_symbols_mapped(symbols, self, st.st_ino);
+	ok(ours != other && ours == ktb_symbols_mapped(symbols, self, st.st_ino),
+	   "two files of one path are two");
+	ok(has_symbols(symbols, ours) && !has_symbols(symbols, other),
+	   "and the one that is here has symbols, whose ever the build id is");
+	ktb_symbols_free(symbols);
+
+	more = ktb_symbols_new(NULL, "/");
+	ok(has_symbols(more, ktb_symbols_mapped(more, self, st.st_ino + 1)),
+	   "with --symfs files are where it says");
+	ktb_symbols_free(more);
+}
+#else
+static void test_files(void)
+{
+	ok(true, "files of containers # SKIP libdw was not built in");
+}
+#endif
+
 int main(void)
 {
 	tempdir_make();
@@ -401,6 +456,7 @@ int main(void)
 	test_errors();
 	test_maps();
 	test_forks();
+	test_files();
 	free(perffile.data);
 	return tap_end();
 }
