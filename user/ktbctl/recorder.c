@@ -121,6 +121,14 @@ static void take_signals(struct recorder *recorder)
 
 /* ---- progress ---- */
 
+/* A terminal that ^S has stopped would stop us too, and records would be lost. */
+static bool is_ready(void)
+{
+	struct pollfd fd = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return poll(&fd, 1, 0) > 0;
+}
+
 static void show_progress(struct recorder *recorder)
 {
 	struct ktb_perfdata_stats stats;
@@ -128,6 +136,8 @@ static void show_progress(struct recorder *recorder)
 	double seconds = (double)(now - recorder->shown) / NSEC_PER_SEC;
 
 	if (!recorder->progress || now - recorder->shown < PROGRESS_MS * NSEC_PER_SEC / 1000)
+		return;
+	if (!is_ready())
 		return;
 	recorder_get_stats(recorder, &stats);
 	fprintf(stderr, "\r%.1f MB, %.1f MB/s, %" PRIu64 " lost\033[K", (double)stats.bytes / 1e6,
@@ -140,8 +150,9 @@ static void show_progress(struct recorder *recorder)
 
 void recorder_clear_progress(struct recorder *recorder)
 {
-	if (recorder->line)
-		fputs("\r\033[K", stderr);
+	if (!recorder->line || !is_ready())
+		return;
+	fputs("\r\033[K", stderr);
 	recorder->line = false;
 }
 
