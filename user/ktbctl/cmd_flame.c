@@ -37,6 +37,7 @@ struct drawing {
 	const char *output; /* NULL: not given */
 	const char *title;
 	bool off_cpu;
+	int off_cpu_cpu; /* only waits that began there, or -1 */
 	bool inverted;
 	bool folded;
 	bool chains; /* there were some */
@@ -82,6 +83,27 @@ static struct flame_node *add_sample(struct drawing *drawing, const struct ktb_r
 	return node;
 }
 
+/* A thread may run on any CPU when its time is over: all switches count for that. */
+static bool is_counted(const struct drawing *drawing, const struct ktb_record *record)
+{
+	return drawing->off_cpu_cpu < 0 || record->sample.cpu == (uint32_t)drawing->off_cpu_cpu;
+}
+
+static int take_switch(struct drawing *drawing, const struct ktb_record *record)
+{
+	struct flame_node *node = NULL;
+
+	if (is_counted(drawing, record)) {
+		node = add_sample(drawing, record);
+		if (!node)
+			return fail("out of memory");
+	}
+	if (off_cpu_switch(&drawing->off, ktb_recording_formats(drawing->input.recording),
+			   &record->sample, node))
+		return fail("out of memory");
+	return EXIT_DONE;
+}
+
 /* Returns an exit status, the reason told. */
 static int take_record(struct drawing *drawing, const struct ktb_record *record)
 {
@@ -96,13 +118,9 @@ static int take_record(struct drawing *drawing, const struct ktb_record *record)
 	if (!drawing->first)
 		drawing->first = record->event;
 	drawing->mixed |= record->event != drawing->first;
+	if (drawing->off_cpu)
+		return take_switch(drawing, record);
 	node = add_sample(drawing, record);
-	if (node && drawing->off_cpu)
-		return off_cpu_switch(&drawing->off,
-				      ktb_recording_formats(drawing->input.recording),
-				      &record->sample, node) ?
-			       fail("out of memory") :
-			       EXIT_DONE;
 	if (node)
 		node->self += record->sample.period ? record->sample.period : 1;
 	return node ? EXIT_DONE : fail("out of memory");
@@ -324,6 +342,9 @@ static int run_flame(struct context *context, int argc, char **argv)
 	if (err)
 		return err;
 	flame_init(&drawing.flame);
+	drawing.off_cpu_cpu = drawing.off_cpu ? drawing.input.cpu : -1;
+	if (drawing.off_cpu)
+		drawing.input.cpu = -1;
 	err = input_open(&drawing.input);
 	if (!err)
 		err = make_tree(&drawing);

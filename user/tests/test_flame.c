@@ -57,6 +57,8 @@ static void put_comm(struct ktb_perfdata *file, uint32_t tid, const char *name)
 	ktb_perfdata_append(file, &record, sizeof(record));
 }
 
+static uint32_t cpu; /* of samples */
+
 static void put_sample(struct ktb_perfdata *file, uint64_t id, uint32_t tid, uint64_t time,
 		       const uint32_t raw[6], const uint64_t *chain, uint64_t nr)
 {
@@ -73,6 +75,7 @@ static void put_sample(struct ktb_perfdata *file, uint64_t id, uint32_t tid, uin
 		   .pid = tid,
 		   .tid = tid,
 		   .time = time,
+		   .cpu = cpu,
 		   .period = 1,
 		   .nr = nr };
 	const uint32_t raw_size = 20;
@@ -128,7 +131,9 @@ static void put_switches(struct ktb_perfdata *file)
 		   .identifier = 2 };
 
 	put_sample(file, 2, pid, 1000000, away, chain, 2);
+	cpu = 1;
 	put_sample(file, 2, 77, 6000000, back, chain, 2);
+	cpu = 0;
 	put_sample(file, 2, 88, 7000000, dead, chain, 2);
 	put_sample(file, 2, 0, 8000000, again, chain, 2);
 	ktb_perfdata_append(file, &lost, sizeof(lost));
@@ -225,12 +230,17 @@ static void test_folded(void)
 static void test_off_cpu(void)
 {
 	char *const words[] = { "sched:sched_switch", "--folded", "--off-cpu" };
+	char *const of_cpu[] = { "sched:sched_switch", "--off-cpu", "-C0" };
+	char *const of_other[] = { "sched:sched_switch", "--off-cpu", "-C1" };
 	char *const picture[] = { "sched:sched_switch", "--off-cpu", NULL };
 
 	ok(!flame("folded", words), "off-CPU");
 	ok(says("flamer;schedule_[k] 5000\n"), "microseconds, where it waited");
 	ok(strchr(text, '\n') && !strchr(text, '\n')[1],
 	   "and nothing across a loss, nor after death: %s", text);
+	ok(!flame("off.svg", of_cpu) && says("5000 us, 100.00%"),
+	   "waits that began on a CPU, wherever they ended");
+	ok(flame("none.svg", of_other) == EXIT_FAILED, "and no others");
 	ok(!flame("off.svg", picture) && says("5000 us, 100.00%"), "as a picture");
 }
 
