@@ -107,6 +107,20 @@ static bool is_named_again(struct choice *choice, const char *name)
 	return false;
 }
 
+/* A counter takes its name from a command line: another one may have it. */
+static const struct ktb_perf_event *counter_called(const struct choice *choice, const char *name)
+{
+	for (unsigned int i = 0; i < choice->nr; i++)
+		if (choice->items[i].counter && !strcmp(choice->items[i].name, name))
+			return choice->items[i].counter;
+	return NULL;
+}
+
+static bool is_other(const struct ktb_perf_event *a, const struct ktb_perf_event *b)
+{
+	return a && memcmp(&a->attr, &b->attr, sizeof(a->attr));
+}
+
 /* One that is in no catalog; what it owns becomes the choice's. */
 static int add_own_item(struct choice *choice, const struct choice_item *item)
 {
@@ -130,6 +144,8 @@ static int add_counter(struct choice *choice, const char *name)
 	if (!counter)
 		return fail("out of memory");
 	err = ktb_perf_event_parse(name, counter, error, sizeof(error));
+	if (!err && is_other(counter_called(choice, counter->name), counter))
+		err = fail("two counters are called '%s': give one another name", counter->name);
 	if (!err && !is_named_again(choice, counter->name)) {
 		const struct choice_item item = { .name = counter->name, .counter = counter };
 

@@ -90,6 +90,21 @@ static void test_choice(void)
 	not_chosen(CHOOSE(""));
 }
 
+static void test_counters(void)
+{
+	struct choice choice;
+
+	make(&choice);
+	ok(choice_add(&choice, "cpu-clock/name=a/") == EXIT_DONE &&
+		   choice_add(&choice, "cpu-clock/name=a/") == EXIT_DONE && choice.nr == 1,
+	   "a counter twice is one");
+	ok(choice_add(&choice, "task-clock/name=a/") == EXIT_FAILED,
+	   "another one of its name is refused");
+	ok(choice_add(&choice, "task-clock/name=b/") == EXIT_DONE && choice.nr == 2,
+	   "but not of a name of its own");
+	choice_free(&choice);
+}
+
 /* The event's group, when these are the -e; "F" behind one is a filter for it. */
 static int group_of(const char *const *arguments, const char *name, bool *all_used)
 {
@@ -189,6 +204,7 @@ int main(void)
 	if (!freopen("/dev/null", "w", stderr))
 		return 1;
 	test_choice();
+	test_counters();
 	test_groups();
 	test_cpus();
 	test_values();
