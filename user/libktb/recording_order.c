@@ -13,6 +13,7 @@
 #include "recording.h"
 
 #define RECORD_FINISHED_ROUND 68
+#define RECORD_AUXTRACE 71
 #define RECORD_COMPRESSED 81
 #define RECORD_COMPRESSED2 83
 #define RECORD_USER_TYPE_START 64
@@ -261,12 +262,29 @@ static int take_record(struct ktb_recording *recording, const struct perf_event_
 	return enqueue(recording, record, chunk);
 }
 
+/* Bytes that follow a whole record, which its header does not count: a trace's own. */
+static int behind_record(struct ktb_recording *recording, const struct perf_event_header *record,
+			 const struct perf_event_header *header, uint64_t *len)
+{
+	const struct ktb_order *order = &recording->order;
+
+	*len = 0;
+	if (header->type != RECORD_AUXTRACE)
+		return 0;
+	if (header->size >= sizeof(*header) + sizeof(*len))
+		memcpy(len, (const uint8_t *)record + sizeof(*header), sizeof(*len));
+	if (*len > order->end - order->pos - header->size)
+		return fail_damaged(recording, "half a trace");
+	return 0;
+}
+
 /* Read on until something is ready, or all is. */
 static int read_on(struct ktb_recording *recording)
 {
 	struct ktb_order *order = &recording->order;
 	const struct perf_event_header *record;
 	struct perf_event_header header;
+	uint64_t behind;
 	int err = 0;
 
 	drop_handed_out(order);
@@ -277,9 +295,12 @@ static int read_on(struct ktb_recording *recording)
 		memcpy(&header, record, sizeof(header));
 		if (header.size < sizeof(header) || header.size > order->end - order->pos)
 			return fail_damaged(recording, "a record that is none");
+		err = behind_record(recording, record, &header, &behind);
+		if (err)
+			return err;
 		err = (uintptr_t)record % 8 ? take_unaligned(recording, record) :
 					      take_record(recording, record, NULL);
-		order->pos += header.size;
+		order->pos += header.size + behind;
 	}
 	if (!err && order->pos == order->end && order->out == order->ready)
 		err = make_ready(recording, UINT64_MAX);
