@@ -283,6 +283,7 @@ static int tell(struct report *report)
 	}
 	object = json_object_new_object();
 	json_object_object_add(object, "events", events);
+	add_u64(object, "lost_sideband", stats.lost_sideband);
 	add_u64(object, "lost", stats.lost);
 	return output_json(object);
 }

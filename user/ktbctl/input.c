@@ -108,6 +108,9 @@ int input_end(struct input *input, int err)
 	if (stats.lost)
 		note("%" PRIu64 " samples were lost when '%s' was recorded", stats.lost,
 		     input->path);
+	if (stats.lost_sideband)
+		note("%" PRIu64 " records of names and mappings were lost when '%s' was recorded",
+		     stats.lost_sideband, input->path);
 	if (stats.late)
 		note("%" PRIu64 " records are not in the order of time", stats.late);
 	return err < 0 ? fail("%s", ktb_recording_error(input->recording)) : EXIT_DONE;

@@ -167,6 +167,9 @@ static void tell(const struct recorder *recorder, const struct outcome *outcome)
 		tell_event(&recorder->events[i]);
 	if (outcome->missing && recorder->own && outcome->known)
 		note("%" PRIu64 " samples did not reach the file", outcome->missing);
+	if (outcome->file.lost_sideband)
+		note("%" PRIu64 " records of names and mappings were lost",
+		     outcome->file.lost_sideband);
 	if (recorder->full)
 		note("stopped: the file has reached --max-size");
 	for (unsigned int i = 0; i < recorder->nr_files; i++)
@@ -210,6 +213,8 @@ static void tell_json(const struct recorder *recorder, const struct outcome *out
 	json_object_object_add(object, "bytes", json_object_new_uint64(outcome->file.bytes));
 	json_object_object_add(object, "missing", json_count(outcome, outcome->missing));
 	json_object_object_add(object, "lost", json_count(outcome, outcome->lost));
+	json_object_object_add(object, "lost_sideband",
+			       json_object_new_uint64(outcome->file.lost_sideband));
 	json_object_object_add(object, "removed", json_object_new_boolean(recorder->removed));
 	json_object_object_add(object, "events", events);
 	fprintf(stderr, "%s\n", json_object_to_json_string_ext(object, flags));

@@ -67,6 +67,7 @@ void recorder_get_stats(struct recorder *recorder, struct ktb_perfdata_stats *st
 	stats->bytes += recorder->before.bytes;
 	stats->samples += recorder->before.samples;
 	stats->dropped += recorder->before.dropped;
+	stats->lost_sideband += recorder->before.lost_sideband;
 }
 
 /* "FILE.20241231235959" and hundredths, as perf names them; one that is not there. */
@@ -185,6 +186,7 @@ static void add_up(struct recorder *recorder, struct ktb_perfdata *old)
 	recorder->before.bytes += stats.bytes;
 	recorder->before.samples += stats.samples;
 	recorder->before.dropped += stats.dropped;
+	recorder->before.lost_sideband += stats.lost_sideband;
 	pthread_rwlock_unlock(&recorder->file_lock);
 }
 

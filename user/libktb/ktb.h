@@ -1467,12 +1467,14 @@ struct ktb_perfdata_options {
  *	well, on a full disk
  * @kernel_hidden: the kernel did not tell where it is (kernel.kptr_restrict): of the
  *	file nobody learns names of its functions
+ * @lost_sideband: records of names and mappings of tasks that perf lost
  */
 struct ktb_perfdata_stats {
 	uint64_t bytes;
 	uint64_t samples;
 	uint64_t dropped;
 	bool kernel_hidden;
+	uint64_t lost_sideband;
 };
 
 /**
@@ -1717,11 +1719,13 @@ struct ktb_frame {
  * @samples: samples
  * @lost: samples that its LOST records say are missing
  * @late: records that came out later than a younger one
+ * @lost_sideband: records of names and mappings of tasks that are missing
  */
 struct ktb_recording_stats {
 	uint64_t samples;
 	uint64_t lost;
 	uint64_t late;
+	uint64_t lost_sideband;
 };
 
 /**

@@ -200,6 +200,19 @@ static void see_mapping(struct ktb_perfdata *file, const struct perf_event_heade
 				     body->addr + body->len, body->inode);
 }
 
+/* The id, and how many. */
+static void take_lost(struct ktb_perfdata *file, struct perf_event_header *record)
+{
+	uint64_t body[2] = { 0 };
+
+	if (record->size < sizeof(*record) + sizeof(body))
+		return;
+	memcpy(body, record + 1, sizeof(body));
+	file->stats.lost_sideband += body[1];
+	body[0] = KTB_SIDEBAND_ID;
+	memcpy(record + 1, body, sizeof(body));
+}
+
 /* The id is the last of every record but a sample; of a loss also the first. */
 static void renumber(struct ktb_perfdata *file, struct ktb_blob *blob)
 {
@@ -212,7 +225,7 @@ static void renumber(struct ktb_perfdata *file, struct ktb_blob *blob)
 		if (record->size < sizeof(*record) + sizeof(id) || record->size > blob->len - at)
 			break;
 		if (record->type == PERF_RECORD_LOST)
-			memcpy(record + 1, &id, sizeof(id));
+			take_lost(file, record);
 		see_mapping(file, record);
 		at += record->size;
 		memcpy(blob->data + at - sizeof(id), &id, sizeof(id));

@@ -10,6 +10,7 @@
 #include "recording.h"
 
 #define KSYMBOL_UNREGISTER 1
+#define LOST_TO_PROGRAM (1 << 15) /* misc: what a BPF program filtered out */
 #define MMAP2_BUILD_ID (1 << 14) /* misc: an id in place of the inode */
 
 struct ktb_recording *ktb_recording_new(void)
@@ -307,8 +308,15 @@ static int decode(struct ktb_recording *recording, const struct perf_event_heade
 static void take_lost(struct ktb_recording *recording, const struct ktb_record *record)
 {
 	const bool sum = record->header->type == PERF_RECORD_LOST_SAMPLES;
+	const struct ktb_source_event *event = ktb_recording_source(recording, record->header);
 	uint64_t lost = record->sample.lost;
 
+	if (sum && record->header->misc & LOST_TO_PROGRAM)
+		return;
+	if (event && event->sideband) {
+		recording->stats.lost_sideband += sum ? 0 : lost;
+		return;
+	}
 	if (sum && record->header->size >= sizeof(*record->header) + sizeof(lost))
 		memcpy(&lost, record->header + 1, sizeof(lost));
 	if (sum && !recording->lost_summed) {

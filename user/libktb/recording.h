@@ -25,6 +25,7 @@ struct ktb_source_event {
 	struct ktb_recording_event shown;
 	char *name;
 	bool sample_id_all;
+	bool sideband; /* counts nothing, and tells of tasks */
 	uint64_t sample_type; /* without what stands behind what we decode */
 };
 

@@ -386,6 +386,97 @@ static void test_forks(void)
 	ktb_recording_free(recording);
 }
 
+/* An id that no sample has, and what follows it. */
+static void write_lost(struct ktb_perfdata *file, uint32_t type, uint16_t misc, uint64_t id,
+		       uint64_t lost)
+{
+	struct {
+		struct perf_event_header header;
+		uint64_t body[2];
+		struct sample_id id;
+	} record = {
+		.header = { type, misc, sizeof(record) },
+		.body = { id, lost },
+		.id.identifier = id,
+	};
+
+	if (type == PERF_RECORD_LOST_SAMPLES) {
+		record.body[0] = lost;
+		record.body[1] = 0;
+	}
+	ktb_perfdata_append(file, &record, sizeof(record));
+}
+
+/* Of what is lost, not all are samples, nor is all of it lost. */
+static void test_lost(void)
+{
+	struct ktb_perfdata *file = begin(0);
+	struct ktb_recording *recording;
+	struct ktb_recording_stats stats;
+	struct ktb_record record;
+
+	write_lost(file, PERF_RECORD_LOST, 0, 1, 3);
+	write_lost(file, PERF_RECORD_LOST, 0, 2, 40);
+	write_lost(file, PERF_RECORD_LOST_SAMPLES, 1 << 15, 1, 500);
+	ktb_perfdata_finish(file);
+	ktb_perfdata_free(file);
+	recording = open_it();
+	recording->events[1].sideband = true;
+	while (ktb_recording_next(recording, &record) == 1)
+		;
+	ktb_recording_get_stats(recording, &stats);
+	ok(stats.lost == 3, "samples that were lost, not those that a program left out: %d",
+	   (int)stats.lost);
+	ok(stats.lost_sideband == 40, "and names and mappings: %d", (int)stats.lost_sideband);
+	ktb_recording_free(recording);
+}
+
+/* A trace, whose bytes follow the record that tells of them. */
+static void test_trace(void)
+{
+	struct {
+		struct perf_event_header header;
+		uint64_t size, offset, reference;
+		uint32_t idx, tid, cpu, reserved;
+		uint64_t trace[5];
+	} record = {
+		.header = { 71, 0, sizeof(record) - sizeof(record.trace) },
+		.size = sizeof(record.trace),
+		.trace = { UINT64_MAX, 0, 1, 2, 3 },
+	};
+	struct ktb_perfdata *file = begin(0);
+	struct ktb_recording *recording;
+	struct ktb_recording_stats stats;
+	struct ktb_record got;
+
+	ktb_perfdata_append(file, &record, sizeof(record));
+	write_lost(file, PERF_RECORD_LOST, 0, 1, 3);
+	record.size = 1 << 20;
+	ktb_perfdata_append(file, &record, sizeof(record));
+	ktb_perfdata_finish(file);
+	ktb_perfdata_free(file);
+	recording = open_it();
+	while (ktb_recording_next(recording, &got) == 1)
+		;
+	ktb_recording_get_stats(recording, &stats);
+	ok(strstr(ktb_recording_error(recording), "half a trace"), "a trace that is cut off: %s",
+	   ktb_recording_error(recording));
+	ktb_recording_free(recording);
+
+	file = begin(0);
+	record.size = sizeof(record.trace);
+	ktb_perfdata_append(file, &record, sizeof(record));
+	write_lost(file, PERF_RECORD_LOST, 0, 1, 3);
+	ktb_perfdata_finish(file);
+	ktb_perfdata_free(file);
+	recording = open_it();
+	while (ktb_recording_next(recording, &got) == 1)
+		;
+	ktb_recording_get_stats(recording, &stats);
+	ok(stats.lost == 3 && !*ktb_recording_error(recording), "what is behind a trace is read");
+	ktb_recording_free(recording);
+}
+
 #ifdef HAVE_LIBDW
 static bool has_symbols(struct ktb_symbols *symbols, struct ktb_dso *dso)
 {
@@ -457,6 +548,8 @@ int main(void)
 	test_maps();
 	test_forks();
 	test_files();
+	test_lost();
+	test_trace();
 	free(perffile.data);
 	return tap_end();
 }
