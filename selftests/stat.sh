@@ -12,7 +12,7 @@ dir=$(mktemp -d /tmp/stat.XXXXXX) || exit 1
 . ./ktb_check.sh
 
 trap 'cd /; rm -rf "$dir"' EXIT
-begin_tests 45
+begin_tests 48
 
 # From JSON: the count of an event.
 count_of() { # event
@@ -98,6 +98,9 @@ wait $counting
 status=$?
 check "of a process, until ^C" done_ is_json '[ "$(count_of raw_syscalls:sys_exit)" -gt 0 ]'
 check "nothing is left" nothing_left
+sh -c 'sleep 60 & sleep 2' &
+run ktbctl stat --json -p $! -e faults,raw_syscalls:sys_exit
+check "until the process ends, whatever it leaves behind" done_ is_json '[ "$(count_of raw_syscalls:sys_exit)" -gt 0 ]'
 ktbctl stat --json -I 100 -a -e sched:sched_switch >"$out" 2>"$err" &
 counting=$!
 wait_for is_counting
@@ -170,6 +173,15 @@ record -e page-faults/period=1/ -e sched:sched_switch -e mem:jiffies/8:w -- sh -
 check "faults, switches and a breakpoint in one file" done_ '[ "$(counter samples)" -gt 20 ]' ledger_is_exact
 script
 check_perf "all three are there" done_ 'says page-faults/period=1/:' 'says sched:sched_switch:' 'says mem:jiffies/8:w:'
+sleep 2 &
+first=$!
+sleep 4 &
+last=$!
+record -p $first,$last -e raw_syscalls:sys_exit
+check "until the last of the processes ends" done_ '[ ! -e /proc/$last ] || grep -q zombie /proc/$last/status' ledger_is_exact
+sleep 2 &
+record -t $! -e raw_syscalls:sys_exit
+check "or the thread" done_ ledger_is_exact
 run ktbctl attach -s counters cpu-clock/freq=50/u context-switches -c 2
 check "attached like any other" done_ 'says "cpu-clock/freq=50/u (perf)"'
 record -s counters -- sh -c "$burn"

@@ -406,6 +406,8 @@ static int run_record(struct context *context, int argc, char **argv)
 	struct options options = { .tracing.is_grouped = true };
 	int err = parse_options(context, &recorder, &options, argc, argv);
 
+	if (!options.command && (options.tracing.pids.nr || options.tracing.tids.nr))
+		recorder.targets = &options.tracing;
 	if (!err)
 		err = keep_command_line(&recorder, argc, argv);
 	if (!err) {

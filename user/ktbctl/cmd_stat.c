@@ -24,6 +24,7 @@
 #define NSEC_PER_SEC 1000000000ULL
 #define NSEC_PER_MSEC 1000000ULL
 #define MIN_INTERVAL_MS 10
+#define LOOK_MS 1000 /* for targets */
 
 enum {
 	OPTION_HIST = OPTION_OWN,
@@ -75,6 +76,7 @@ struct stat {
 	struct counted *all;
 	unsigned int nr;
 	uint64_t begin; /* ns */
+	uint64_t looked; /* for targets, ns */
 	int signals;
 	bool stopped;
 	bool removed; /* the session */
@@ -375,6 +377,20 @@ static bool is_over(const struct stat *stat)
 	return is_pointless(stat) || stat->stopped || stat->workload.ended;
 }
 
+static bool has_targets(const struct stat *stat)
+{
+	return stat->tracing.pids.nr || stat->tracing.tids.nr;
+}
+
+/* With the last of them there is nothing more to come; as perf, of children none knows. */
+static void look_for_targets(struct stat *stat, uint64_t now)
+{
+	if (!has_targets(stat) || now - stat->looked < LOOK_MS * NSEC_PER_MSEC)
+		return;
+	stat->looked = now;
+	stat->stopped |= tracing_targets_gone(&stat->tracing);
+}
+
 /* Until it is over, or @until, in ns; 0 for no such time. */
 static int wait_until(struct stat *stat, uint64_t until)
 {
@@ -383,16 +399,18 @@ static int wait_until(struct stat *stat, uint64_t until)
 		{ .fd = stat->removed ? -1 : stat_latency_fd(&stat->latency), .events = POLLIN },
 		{ .fd = stat->closed ? -1 : STDOUT_FILENO },
 	};
-	int ms = -1, err = EXIT_DONE;
+	int ms, err = EXIT_DONE;
 
 	while (!err) {
 		uint64_t now = now_ns();
 
 		/* However late it is. */
 		take_signals(stat);
+		look_for_targets(stat, now);
 		if (is_over(stat) || (until && now >= until))
 			break;
-		if (until)
+		ms = has_targets(stat) ? LOOK_MS : -1;
+		if (until && (ms < 0 || until - now < ms * NSEC_PER_MSEC))
 			ms = (int)((until - now + NSEC_PER_MSEC - 1) / NSEC_PER_MSEC);
 		if (poll(fds, ARRAY_SIZE(fds), ms) > 0 && fds[1].revents)
 			err = stat_latency_read(&stat->latency);

@@ -18,6 +18,7 @@
 #include "priority.h"
 #include "recorder.h"
 #include "signals.h"
+#include "tracing.h"
 
 #define NSEC_PER_SEC 1000000000ULL
 #define PROGRESS_MS 1000
@@ -287,6 +288,17 @@ static void wait_for(struct recorder *recorder, bool records, int ms)
 		return; /* taken already */
 }
 
+/* Of their children nobody knows who is left, and perf does not wait for them either. */
+static void look_for_targets(struct recorder *recorder)
+{
+	const uint64_t now = now_ns();
+
+	if (!recorder->targets || now - recorder->looked < IDLE_MS * NSEC_PER_SEC / 1000)
+		return;
+	recorder->looked = now;
+	recorder->stopped |= tracing_targets_gone(recorder->targets);
+}
+
 static bool is_over(const struct recorder *recorder)
 {
 	return recorder->stopped || recorder->removed || recorder->full || recorder->workload.ended;
@@ -311,6 +323,7 @@ static int loop(struct recorder *recorder)
 		if (came < 0 || look_at_size(recorder))
 			return EXIT_FAILED;
 		show_progress(recorder);
+		look_for_targets(recorder);
 		rest(recorder, came);
 	}
 	return EXIT_DONE;
@@ -331,6 +344,7 @@ static int loop_beside_threads(struct recorder *recorder)
 		if (!err)
 			err = look_at_size(recorder);
 		show_progress(recorder);
+		look_for_targets(recorder);
 		if (!err && !is_over(recorder))
 			wait_for(recorder, false, ROUND_MS);
 	}

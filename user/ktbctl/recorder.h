@@ -27,6 +27,8 @@ struct recorder_reader {
 	unsigned int round; /* the last one its rings were looked at in */
 };
 
+struct tracing;
+
 struct recorder {
 	const char *path;
 	int argc; /* the command line, for the file */
@@ -42,6 +44,8 @@ struct recorder {
 	bool own; /* the session is ours, and what it does is ours to tell */
 	bool json;
 	bool self; /* our own hits too */
+	const struct tracing *targets; /* it ends with the last of them; or NULL */
+	uint64_t looked; /* for them, in ns */
 	struct workload workload;
 
 	struct recorder_reader **readers;

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* How events are to be traced: the options that attaching commands share. */
+#include <errno.h>
 #include <limits.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "tracing.h"
 
@@ -161,6 +166,34 @@ void tracing_event_options(const struct tracing *tracing, struct ktb_event_optio
 		.cpus = tracing->cpus,
 		.cgroup = tracing->cgroup,
 	};
+}
+
+/* A process that is not reaped yet has ended too, which kill(2) does not tell. */
+static bool is_gone(pid_t id)
+{
+	struct pollfd fd = { .fd = (int)syscall(SYS_pidfd_open, id, 0), .events = POLLIN };
+	bool gone;
+
+	/* A thread has no such descriptor, but nobody reaps it. */
+	if (fd.fd < 0)
+		return errno == ESRCH || (kill(id, 0) && errno == ESRCH);
+	gone = poll(&fd, 1, 0) > 0;
+	close(fd.fd);
+	return gone;
+}
+
+static bool are_gone(const struct id_list *list)
+{
+	for (unsigned int i = 0; i < list->nr; i++)
+		if (!is_gone((pid_t)list->ids[i]))
+			return false;
+	return true;
+}
+
+/* Whether all of -p and -t have ended. */
+bool tracing_targets_gone(const struct tracing *tracing)
+{
+	return are_gone(&tracing->pids) && are_gone(&tracing->tids);
 }
 
 void tracing_free(struct tracing *tracing)

@@ -109,6 +109,7 @@ void programs_free(struct tracing *tracing);
 const char *parse_freq(const char *text, uint64_t *freq);
 void counter_set_rate(struct perf_event_attr *attr, const struct tracing *tracing);
 
+bool tracing_targets_gone(const struct tracing *tracing);
 void tracing_free(struct tracing *tracing);
 
 #endif /* KTBCTL_TRACING_H */
