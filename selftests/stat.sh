@@ -54,13 +54,13 @@ check "or until the command ends" done_ '[ "$(cat last)" -eq 7 ]'
 # A pipe that is full from the beginning, and that somebody holds open.
 fill='exec >pipe; dd if=/dev/zero bs=65536 count=1 2>/dev/null; exec ktbctl stat -a -I 10 -e cpu-clock'
 mkfifo pipe
-sleep 60 <pipe &
+sh -c 'exec sleep 60' <pipe &
 reader=$!
 run sh -c "$fill -- sh -c 'sleep 1; exit 7'"
 check "nobody reads what is printed, and the command ends" '[ $status -eq 7 ]' 'complains "takes no more"'
 kill $reader
 wait $reader 2>/dev/null
-sleep 60 <pipe &
+sh -c 'exec sleep 60' <pipe &
 reader=$!
 sh -c "$fill" 2>"$err" &
 counting=$!

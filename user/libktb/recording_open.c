@@ -151,8 +151,7 @@ static int add_attr(struct ktb_recording *recording, const uint8_t *at)
 	event->shown.sample_type = attr.sample_type;
 	event->sample_type = attr.sample_type & ~(uint64_t)SAMPLE_BEHIND;
 	event->sample_id_all = attr.sample_id_all;
-	event->sideband = attr.type == PERF_TYPE_SOFTWARE &&
-			  attr.config == PERF_COUNT_SW_DUMMY &&
+	event->sideband = attr.type == PERF_TYPE_SOFTWARE && attr.config == PERF_COUNT_SW_DUMMY &&
 			  (attr.task || attr.comm || attr.mmap || attr.mmap2);
 	return add_ids(recording, &ids, recording->nr_events - 1);
 }

@@ -189,10 +189,9 @@ static void move_event(const char *from, const char *to)
 /* What is detached while it is recorded, and its probe removed. */
 static void test_gone_events(void)
 {
-	struct ktb_perfdata_options options = { .sample_type = FAKE_SAMPLE_TYPE,
-						.events = events,
-						.nr_events = 2,
-						.count = true };
+	struct ktb_perfdata_options options = {
+		.sample_type = FAKE_SAMPLE_TYPE, .events = events, .nr_events = 2, .count = true
+	};
 	struct ktb_perfdata *file = begin(2, false), *next = ktb_perfdata_new();
 	char second[80];
 
@@ -200,7 +199,8 @@ static void test_gone_events(void)
 	snprintf(second, sizeof(second), "%s/second.data", dir);
 	move_event("fake/two", "gone");
 	options.earlier = file;
-	ok(!ktb_perfdata_open(next, second, &options), "a format that is gone is known from before");
+	ok(!ktb_perfdata_open(next, second, &options),
+	   "a format that is gone is known from before");
 	move_event("other/three", "lost");
 	ok(!ktb_perfdata_set_events(next, events, 3), "one that is gone already is taken");
 	for (unsigned int id = 1; id <= 3; id++)
@@ -224,7 +224,9 @@ static void test_gone_events(void)
 static void test_errors(void)
 {
 	const struct ktb_event_info unknown = { .id = 1, .name = "fake:none", .type = 9 };
-	struct ktb_perfdata_options options = { FAKE_SAMPLE_TYPE, &unknown, 1, 0, NULL, 0, 0, 0, NULL };
+	struct ktb_perfdata_options options = {
+		FAKE_SAMPLE_TYPE, &unknown, 1, 0, NULL, 0, 0, 0, NULL
+	};
 	struct ktb_perfdata *file = ktb_perfdata_new();
 	char old[80];
 
