@@ -124,8 +124,8 @@ static int ktb_trace_add(struct perf_event *event, int flags)
 {
 	struct hw_perf_event *hwc = &event->hw;
 
-	if (!(flags & PERF_EF_START))
-		hwc->state = PERF_HES_STOPPED;
+	/* perf may have stopped it before it was taken off: 7.3 does, to throttle it. */
+	hwc->state = flags & PERF_EF_START ? 0 : PERF_HES_STOPPED;
 	if (is_sampling_event(event)) {
 		hwc->last_period = hwc->sample_period;
 		ktb_trace_set_period(event);

@@ -4,8 +4,10 @@
  * a sleeper counts those by others. And the kernel's own events count them once,
  * whoever else is there.
  */
+#include "ktb_file.h"
 #include "ktb_test.h"
 
+#include <stdio.h>
 #include <sys/ioctl.h>
 
 #define WAKEUPS	30
@@ -240,6 +242,53 @@ TEST_F(task, delays)
 		fputs("0", schedstats);
 		fclose(schedstats);
 	}
+}
+
+/* ---- throttled ---- */
+
+#define RATE		"/proc/sys/kernel/perf_event_max_sample_rate"
+#define TURNS		100
+#define CALLS		300
+
+static void nap(void)
+{
+	const struct timespec t = { .tv_nsec = 100000 };
+
+	nanosleep(&t, NULL);
+}
+
+/*
+ * From 6.17 on perf stops a whole group to throttle its leader, and may have taken it
+ * off the CPU before it goes on: it counts again when it is back.
+ */
+TEST(group_throttled)
+{
+	struct perf_event_attr attr = ktb_perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	FILE *file = fopen(RATE, "re");
+	char rate[32];
+	int leader, fd;
+
+	ASSERT_NE(NULL, file);
+	ASSERT_NE(NULL, fgets(rate, sizeof(rate), file));
+	fclose(file);
+	ASSERT_EQ(0, ktb_write_file(RATE, "1000"));
+	attr.sample_period = 50000;
+	attr.disabled = 0;
+	leader = ktb_perf_open(&attr, 0, -1, -1, 0);
+	attr = ktb_perf_attr(ktb_pmu_type(), ktb_tracepoint_id("raw_syscalls:sys_enter"));
+	attr.disabled = 0;
+	fd = ktb_perf_open(&attr, 0, -1, leader, 0);
+	for (int i = 0; fd >= 0 && i < TURNS; i++) {
+		for (int j = 0; j < CALLS; j++)
+			getppid();
+		nap();
+	}
+	EXPECT_EQ(0, ktb_write_file(RATE, rate));
+	ASSERT_LE(0, leader);
+	ASSERT_LE(0, fd);
+	EXPECT_LE(TURNS * CALLS / 2, ktb_perf_count(fd));
+	close(fd);
+	close(leader);
 }
 
 TEST_HARNESS_MAIN
