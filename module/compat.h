@@ -103,64 +103,35 @@ static __always_inline void ktb_entry_set_lazy_count(struct trace_entry *entry, 
 
 /*
  * 6.2 gave each task one perf context in place of one for each kind of PMU. Until then
- * a context belongs to the PMU that it was made for, and outlives that PMU's events:
- * perf looks into the PMU when the task is switched to, exits, gets another event, and
- * in an RCU callback that frees the context. So, with an event of ours, the context goes
- * to the PMU that all of these contexts have once their task was switched to.
+ * a context belongs to the PMU that it was made for, as do those of the task's children,
+ * and outlives that PMU's events: perf looks into the PMU when the task is switched to,
+ * exits, gets another event, and in an RCU callback that frees the context. So none is to
+ * be made for a PMU that may go: ktb_task_lacks_context() says that one would be.
  *
- * ktb_perf_context_leave() is for pmu->destroy, which the module outlives.
- * ktb_perf_contexts_sync() waits for contexts that are being freed; and for who has the
- * PMU from its number, which perf forgets after it waited, but has not looked at the
- * module yet.
+ * ktb_pmu_unregister_sync() waits for who has the PMU from its number, which perf forgets
+ * after it waited, but has not looked at the module yet.
  */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 2, 0)
 #define ktb_task_perf_context(task)	((task)->perf_event_ctxp[perf_sw_context])
 
-static inline void ktb_perf_context_give(struct perf_event_context *ctx,
-					 const struct pmu *pmu)
+static inline bool ktb_task_lacks_context(const struct task_struct *task)
 {
-	unsigned long flags;
-
-	raw_spin_lock_irqsave(&ctx->lock, flags);
-	if (ctx->pmu == pmu)
-		ctx->pmu = raw_cpu_ptr(pmu->pmu_cpu_context)->ctx.pmu;
-	raw_spin_unlock_irqrestore(&ctx->lock, flags);
+	return !READ_ONCE(ktb_task_perf_context(task));
 }
 
-static inline void ktb_perf_context_leave(const struct perf_event *event,
-					  const struct pmu *pmu)
+static inline void ktb_pmu_unregister_sync(void)
 {
-	struct perf_event_context *ctx;
-
-	if (event->ctx)
-		ktb_perf_context_give(event->ctx, pmu);
-	if (!event->hw.target)
-		return;
-	/*
-	 * An event that was not to be, or that went into the group of another PMU, has
-	 * left the context that was made for it to the task.
-	 */
-	rcu_read_lock();
-	ctx = READ_ONCE(ktb_task_perf_context(event->hw.target));
-	if (ctx)
-		ktb_perf_context_give(ctx, pmu);
-	rcu_read_unlock();
-}
-
-static inline void ktb_perf_contexts_sync(void)
-{
-	rcu_barrier();
 	synchronize_rcu_tasks();
 }
 #else
 #define ktb_task_perf_context(task)	((task)->perf_event_ctxp)
 
-static inline void ktb_perf_context_leave(const struct perf_event *event,
-					  const struct pmu *pmu)
+static inline bool ktb_task_lacks_context(const struct task_struct *task)
 {
+	return false;
 }
 
-static inline void ktb_perf_contexts_sync(void)
+static inline void ktb_pmu_unregister_sync(void)
 {
 }
 #endif

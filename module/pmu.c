@@ -32,11 +32,8 @@ static struct ktb_call *ktb_event_call(const struct perf_event *event)
 	return container_of(event->tp_event, struct ktb_call, call);
 }
 
-static struct pmu ktb_pmu;
-
 static void ktb_trace_destroy(struct perf_event *event)
 {
-	ktb_perf_context_leave(event, &ktb_pmu);
 	ktb_call_put(ktb_event_call(event));
 }
 
@@ -95,6 +92,8 @@ static int ktb_trace_init(struct perf_event *event)
 	if (IS_ERR(call))
 		return PTR_ERR(call);
 	err = ktb_trace_perm(&call->call, event);
+	if (!err && event->hw.target)
+		err = ktb_counter_make_context(event->hw.target);
 	if (err) {
 		ktb_call_put(call);
 		return err;
@@ -221,7 +220,7 @@ err_exit_counter:
 void ktb_pmu_exit(void)
 {
 	perf_pmu_unregister(&ktb_pmu);
-	ktb_perf_contexts_sync();
+	ktb_pmu_unregister_sync();
 	ktb_pmu_sysfs_exit();
 	ktb_counter_exit();
 }

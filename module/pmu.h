@@ -41,6 +41,7 @@ void ktb_call_put(struct ktb_call *call);
 /* pmu_counter.c: what only the kernel's own tracepoint PMU can do for us */
 struct perf_event *ktb_counter_create(u64 id, u64 sample_type);
 int ktb_counter_allow_raw(void);
+int ktb_counter_make_context(struct task_struct *task);
 int ktb_counter_buffers_get(void);
 void ktb_counter_buffers_put(void);
 int ktb_counter_init(void);

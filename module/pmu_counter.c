@@ -16,6 +16,7 @@
 #include <linux/smp.h>
 #include <linux/workqueue.h>
 
+#include "compat.h"
 #include "perf_source.h"
 #include "pmu.h"
 #include "tracepoint.h"
@@ -143,6 +144,34 @@ int ktb_counter_buffers_get(void)
 	}
 	mutex_unlock(&ktb_buffers_lock);
 	return err;
+}
+
+/**
+ * ktb_counter_make_context - see to it that a task's perf context is not ours
+ * @task: who is to get an event of our PMU
+ *
+ * Where a context belongs to a PMU, it is made for the kernel's: that stays. In the
+ * kernel's name: whether the caller may have an event of @task, perf asks later on. The
+ * buffers are there, so that nothing is waited for.
+ *
+ * Return: 0, or
+ * * -ESRCH - @task exits
+ * * -ENOMEM - out of memory
+ */
+int ktb_counter_make_context(struct task_struct *task)
+{
+	const struct cred *callers;
+	struct perf_event *counter;
+
+	if (!ktb_task_lacks_context(task))
+		return 0;
+	callers = override_creds(ktb_kernel_cred);
+	counter = ktb_counter_open(ktb_silent_id, 0, -1, task);
+	revert_creds(callers);
+	if (IS_ERR(counter))
+		return PTR_ERR(counter);
+	perf_event_release_kernel(counter);
+	return 0;
 }
 
 static void ktb_counter_buffers_release(struct work_struct *work)

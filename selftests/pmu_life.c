@@ -11,7 +11,12 @@
 #include "ktb_test.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <pthread.h>
+#include <linux/userfaultfd.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 
 #define MODULE_FILE	"/ktb/ktrace_bridge.ko"
 #define TEST_MODULE	"/ktb/modules/ktb_test_events.ko"
@@ -163,6 +168,80 @@ TEST_F(life, task_outlives_module)
 	ASSERT_EQ(1, write(go[1], "", 1));
 	EXPECT_EQ(0, ktb_reap(pid));
 	close(go[1]);
+}
+
+/* Memory whose duplication by a fork waits until who has the descriptor hears of it. */
+static int watch_forks(void)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_EVENT_FORK };
+	struct uffdio_register watch = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+	watch.range.len = 4096;
+	watch.range.start = (unsigned long)mmap(NULL, watch.range.len, PROT_READ | PROT_WRITE,
+						MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (fd >= 0 && (ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &watch))) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+struct forking {
+	int type;
+	int ours;
+	int inherited;
+	pid_t child;
+};
+
+/* Quickly: on 6.1, when it is switched to, its context is the kernel's. */
+static void *open_and_fork(void *arg)
+{
+	struct perf_event_attr attr = ktb_perf_attr(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_DUMMY);
+	struct forking *f = arg;
+
+	attr.inherit = 1;
+	ktb_pin(0);
+	f->ours = open_event(f->type, gettid(), -1);
+	f->inherited = ktb_perf_open(&attr, 0, -1, -1, 0);
+	/* Like fork(), without descriptors of its own. */
+	f->child = syscall(SYS_clone, SIGCHLD | CLONE_FILES, 0, 0, 0, 0);
+	if (!f->child)
+		_exit(0);
+	return NULL;
+}
+
+/* The same for what perf has made already for a child that is still being made. */
+TEST_F(life, child_outlives_module)
+{
+	struct pollfd forks = { .events = POLLIN };
+	struct forking f = { .type = self->type, .ours = -1 };
+	struct uffd_msg told;
+	pthread_t thread;
+	int fd = watch_forks(), other;
+
+	if (fd < 0)
+		SKIP(return, "this kernel has no userfaultfd");
+	/* With its probe there already, an event is opened at once. */
+	other = open_event(self->type, -1, 0);
+	ASSERT_LE(0, other);
+	ASSERT_EQ(0, ktb_pin(ktb_cpus() - 1));
+	ASSERT_EQ(0, pthread_create(&thread, NULL, open_and_fork, &f));
+	forks.fd = fd;
+	ASSERT_EQ(1, poll(&forks, 1, 20000));
+	ASSERT_EQ(POLLIN, forks.revents);
+	ASSERT_LE(0, f.ours);
+	ASSERT_LE(0, f.inherited);
+	close(f.ours);
+	close(other);
+	ASSERT_EQ(0, unload("ktrace_bridge"));
+	ASSERT_EQ((ssize_t)sizeof(told), read(fd, &told, sizeof(told)));
+	EXPECT_EQ(UFFD_EVENT_FORK, told.event);
+	close(told.arg.fork.ufd);
+	ASSERT_EQ(0, pthread_join(thread, NULL));
+	EXPECT_EQ(0, ktb_reap(f.child));
+	close(f.inherited);
+	close(fd);
 }
 
 /* Opened with ring and all, on every CPU and for itself; then killed. */
