@@ -85,6 +85,14 @@ static void ktb_ring_wake(struct ktb_ring *ring)
 	ring->ops->wake(ring);
 }
 
+static void ktb_ring_tell_loss(struct ktb_ring *ring)
+{
+	if (local_read(&ring->lost) && !READ_ONCE(ring->loss_told)) {
+		WRITE_ONCE(ring->loss_told, true);
+		ring->ops->lost(ring);
+	}
+}
+
 /*
  * Runs in irq context, on PREEMPT_RT in a thread: the first place after a
  * record was written where locks may be taken.
@@ -94,10 +102,7 @@ static void ktb_ring_work(struct irq_work *work)
 	struct ktb_ring *ring = container_of(work, struct ktb_ring, work);
 	u64 unread = ktb_ring_unread(ring);
 
-	if (local_read(&ring->lost) && !READ_ONCE(ring->loss_told)) {
-		WRITE_ONCE(ring->loss_told, true);
-		ring->ops->lost(ring);
-	}
+	ktb_ring_tell_loss(ring);
 	if (ring->overwrite)
 		return;
 
@@ -315,6 +320,7 @@ void ktb_ring_ripen(struct ktb_ring *ring)
 {
 	const u8 waiting = READ_ONCE(ring->waiting);
 
+	ktb_ring_tell_loss(ring); /* of while it was quiet */
 	if (ring->overwrite)
 		return;
 	/* Empty now, it may fill below the watermark: that is to be told again. */
@@ -341,11 +347,12 @@ void ktb_ring_set_watermark(struct ktb_ring *ring, unsigned int watermark)
 /*
  * Bytes of whole records, from @tail on, that fit into @len. The positions come
  * from a page that the reader may have scribbled on; the caller made sure that
- * they enclose at most one ring's worth of data.
+ * they enclose at most one ring's worth of data. Process context, as it may be long.
  */
 static ssize_t ktb_ring_fit(const struct ktb_ring *ring, u64 tail, u64 head,
 			    size_t len)
 {
+	unsigned int records = 0;
 	size_t fit = 0;
 
 	while (tail + fit != head) {
@@ -359,6 +366,8 @@ static ssize_t ktb_ring_fit(const struct ktb_ring *ring, u64 tail, u64 head,
 		if (size > len - fit)
 			return fit ? fit : -EMSGSIZE;
 		fit += size;
+		if (!(++records % 65536))
+			cond_resched();
 	}
 	return fit;
 }

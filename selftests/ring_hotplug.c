@@ -3,12 +3,14 @@
  * Rings of CPUs that come and go: what a CPU wrote stays readable and is
  * announced, the ledger stays exact, and a session ends while its CPU is away.
  */
+#include "ktb_bpf.h"
 #include "ktb_test.h"
 
 #include <fcntl.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 
 #define SWITCH		"sched:sched_switch"
 #define WAKING		"sched:sched_waking"
@@ -206,6 +208,99 @@ TEST_F_TIMEOUT(hotplug, session_made_without_the_cpu, 60)
 		EXPECT_EQ(1, poll(&p, 1, 5000));
 	}
 	close(fd);
+}
+
+/* Number of the step of CPU hotplug at which our rings go quiet, 0 if there is none. */
+static int quiet_from(void)
+{
+	FILE *states = fopen("/sys/devices/system/cpu/hotplug/states", "re");
+	char line[128];
+	int step = 0;
+
+	while (states && !step && fgets(line, sizeof(line), states))
+		if (strstr(line, "ktrace_bridge:online"))
+			step = atoi(line);
+	if (states)
+		fclose(states);
+	return step;
+}
+
+/* Takes the steps below @step of cpuhp_enter: cpu, target, and the step, 4 bytes each. */
+static int program_below(int step)
+{
+	struct ktb_prog p = {};
+
+	ktb_emit(&p, BPF_LDX | BPF_MEM | BPF_W, 7, 1, 16, 0);
+	ktb_emit_end_if(&p, BPF_JMP | BPF_JGE, 7, step);
+	ktb_emit_mov_imm(&p, 7, 1);
+	ktb_emit_end(&p, 7);
+	return ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p);
+}
+
+struct loss {
+	__u32 session;
+	bool told;
+};
+
+static void take_loss(__u8 cmd, const struct nlattr *attrs, size_t len, void *arg)
+{
+	struct loss *loss = arg;
+	const struct nlattr *a;
+	size_t left;
+
+	ktb_attr_for_each(a, attrs, len, left)
+		loss->told |= cmd == KTB_CMD_LOST_NTF &&
+			      (a->nla_type & NLA_TYPE_MASK) == KTB_A_NOTICE_SESSION_ID &&
+			      ktb_attr_uint(a) == loss->session;
+}
+
+/* A first loss while nobody is woken: that is told when the CPU is gone. */
+TEST_F_TIMEOUT(hotplug, first_loss_of_a_cpu_that_goes, 60)
+{
+	struct ktb_nl ear;
+	struct ktb_ring ring;
+	struct loss loss = {};
+	struct ktb_session s;
+	struct ktb_event e;
+	int program, fd, step = quiet_from();
+	char cpus[16];
+	const struct ktb_attach how = {
+		.name = "cpuhp:cpuhp_enter", .cpus = cpus, .program = &program,
+	};
+
+	ASSERT_LT(0, step);
+	program = program_below(step);
+	ASSERT_LE(0, program) TH_LOG("%s", ktb_bpf_log);
+	snprintf(cpus, sizeof(cpus), "%d", self->cpu);
+	ASSERT_EQ(0, ktb_session_new(&self->nl, "t_loss", 0, 4096, &s));
+	fd = ktb_dev_open_bind(s.id, self->cpu);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(0, ktb_ring_map(&ring, fd, self->cpu));
+
+	/* All but full. */
+	ASSERT_EQ(0, ktb_pin(self->cpu));
+	ASSERT_EQ(0, ktb_event_attach(&self->nl, s.id, "raw_syscalls:sys_enter", gettid(), &e));
+	while (ring.page->data_head < 3500)
+		getppid();
+	ASSERT_EQ(0, ktb_event_detach(&self->nl, s.id, e.id, &e));
+	ASSERT_EQ(0, ktb_pin(0));
+	ASSERT_EQ(0, ktb_ledger_lost(&e.sum));
+
+	ASSERT_EQ(0, ktb_nl_open(&ear));
+	loss.session = s.id;
+	ASSERT_EQ(0, setsockopt(ear.fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &ear.group,
+				sizeof(ear.group)));
+	ASSERT_EQ(0, ktb_event_attach_as(&self->nl, s.id, &how, &e)) TH_LOG("%s", self->nl.text);
+	ASSERT_TRUE(set_online(self->cpu, false));
+	ASSERT_EQ(0, ktb_event_detach(&self->nl, s.id, e.id, &e));
+	EXPECT_LT(0, e.sum.lost_full);
+	while (!loss.told) {
+		ASSERT_EQ(0, ktb_nl_wait(&ear, take_loss, &loss));
+	}
+	close(program);
+	ktb_ring_unmap(&ring);
+	close(fd);
+	ktb_nl_close(&ear);
 }
 
 TEST_HARNESS_MAIN
