@@ -11,10 +11,11 @@
  * 2. The files in debugfs go.
  * 3. The control channel closes; a request under way finishes first. No
  *    session or event is made any more.
- * 4. The PMU goes. The last of its events took its probe off its tracepoint.
- * 5. The device goes.
- * 6. Every session ends: probes come off their tracepoints, the last one to run
- *    is waited for, then events, rings and sessions are freed.
+ * 4. Every session ends: probes come off their tracepoints, the last one to run
+ *    is waited for, then events, rings and sessions are freed. Early, as they hold
+ *    the modules whose tracepoints they have, and nobody can end them any more.
+ * 5. The PMU goes. The last of its events took its probe off its tracepoint.
+ * 6. The device goes.
  * 7. CPU hotplug forgets us, and so does the timekeeper.
  */
 
@@ -71,9 +72,9 @@ static void __exit ktb_exit(void)
 {
 	ktb_debugfs_exit();
 	ktb_netlink_exit();
+	ktb_sessions_exit();
 	ktb_pmu_exit();
 	ktb_chardev_exit();
-	ktb_sessions_exit();
 	ktb_perfcore_exit();
 	ktb_session_rings_exit();
 	ktb_clock_exit();
