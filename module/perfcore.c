@@ -99,6 +99,8 @@ void ktb_perf_overflow(struct perf_event *counter, struct perf_sample_data *data
 int ktb_perf_counter_create(struct ktb_perf *perf, struct ktb_perf_counter *counter,
 			    int cpu, struct task_struct *task)
 {
+	/* From before: if the CPU goes and comes meanwhile, the counter is dead. */
+	unsigned int incarnation = cpu < 0 ? 0 : per_cpu(ktb_incarnation, cpu);
 	struct perf_event *event;
 
 	event = perf_event_create_kernel_counter(&perf->attr, cpu, task,
@@ -111,8 +113,7 @@ int ktb_perf_counter_create(struct ktb_perf *perf, struct ktb_perf_counter *coun
 		return -EOPNOTSUPP;
 	}
 	counter->event = event;
-	if (cpu >= 0)
-		counter->incarnation = per_cpu(ktb_incarnation, cpu);
+	counter->incarnation = incarnation;
 	return 0;
 }
 
@@ -152,21 +153,21 @@ void ktb_perf_free(struct ktb_perf *perf)
 }
 
 /*
- * Give each online CPU its counter. A CPU that goes away meanwhile is no error:
- * it may come back.
+ * Give each online CPU its counter, and say what went wrong first. A CPU that goes
+ * away meanwhile is no error: it may come back.
  */
 static int ktb_perf_attach_cpus(struct ktb_perf *perf)
 {
-	int cpu, err;
+	int cpu, err, first = 0;
 
 	for_each_online_cpu(cpu) {
 		if (perf->counter[cpu].event || !ktb_perf_is_on_cpu(perf, cpu))
 			continue;
 		err = ktb_perf_counter_create(perf, &perf->counter[cpu], cpu, NULL);
 		if (err && err != -ENODEV)
-			return err;
+			first = first ?: err;
 	}
-	return 0;
+	return first;
 }
 
 /*
@@ -317,13 +318,15 @@ static const struct ktb_source ktb_perf_source = {
 /*
  * CPUs went off or came up: make those of their counters anew that are perf's to
  * run. Not from within hotplug: perf takes its locks outside of that of hotplug. A
- * CPU that comes up counts from a moment later on.
+ * CPU that comes up counts from a moment later on; or, if memory or breakpoints are
+ * short, when they are not.
  */
 static void ktb_perf_follow_cpus(struct work_struct *work)
 {
 	struct ktb_perf_counter *counter;
 	const struct cred *workers;
 	struct ktb_perf *perf;
+	bool all = true;
 	int cpu;
 
 	mutex_lock(&ktb_lock);
@@ -336,13 +339,15 @@ static void ktb_perf_follow_cpus(struct work_struct *work)
 				continue;
 			ktb_perf_counter_release(counter);
 		}
-		ktb_perf_attach_cpus(perf);
+		all &= !ktb_perf_attach_cpus(perf);
 		revert_creds(workers);
 	}
 	mutex_unlock(&ktb_lock);
+	if (!all)
+		schedule_delayed_work(to_delayed_work(work), HZ);
 }
 
-static DECLARE_WORK(ktb_perf_cpu_work, ktb_perf_follow_cpus);
+static DECLARE_DELAYED_WORK(ktb_perf_cpu_work, ktb_perf_follow_cpus);
 
 /*
  * Counted here too: a counter that was made while the CPU was already on its way
@@ -351,14 +356,14 @@ static DECLARE_WORK(ktb_perf_cpu_work, ktb_perf_follow_cpus);
 static int ktb_perf_cpu_online(unsigned int cpu)
 {
 	per_cpu(ktb_incarnation, cpu)++;
-	schedule_work(&ktb_perf_cpu_work);
+	schedule_delayed_work(&ktb_perf_cpu_work, 0);
 	return 0;
 }
 
 static int ktb_perf_cpu_offline(unsigned int cpu)
 {
 	per_cpu(ktb_incarnation, cpu)++;
-	schedule_work(&ktb_perf_cpu_work);
+	schedule_delayed_work(&ktb_perf_cpu_work, 0);
 	return 0;
 }
 
@@ -529,6 +534,6 @@ int ktb_perfcore_init(void)
 void ktb_perfcore_exit(void)
 {
 	cpuhp_remove_state_nocalls(ktb_perf_cpu_state);
-	cancel_work_sync(&ktb_perf_cpu_work);
+	cancel_delayed_work_sync(&ktb_perf_cpu_work);
 	ktb_perf_tracepoint_exit();
 }
