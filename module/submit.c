@@ -108,6 +108,16 @@ static __always_inline bool ktb_event_samples(const struct ktb_event *event,
 	       !(mode & KTB_EVENT_SAMPLED && local_inc_return(&ec->since) % event->period);
 }
 
+/* Whether the task, the CPU, the group of who hits is one that the event is to take. */
+static __always_inline bool ktb_event_is_for(const struct ktb_event *event, unsigned int mode)
+{
+	return !((mode & KTB_EVENT_TARGETED && !ktb_target_hit(event->target)) ||
+		 (mode & KTB_EVENT_ON_CPUS &&
+		  !cpumask_test_cpu(raw_smp_processor_id(), &event->cpus)) ||
+		 (mode & KTB_EVENT_IN_CGROUP && !ktb_cgroup_hit(event->cgroup)) ||
+		 ktb_event_excluded(event));
+}
+
 /**
  * ktb_event_admit - whether a hit of an event with a mode makes a record
  * @event: the event
@@ -125,11 +135,7 @@ bool ktb_event_admit(struct ktb_event *event, u64 count)
 
 	if (mode & KTB_EVENT_DISABLED)
 		return false;
-	if ((mode & KTB_EVENT_TARGETED && !ktb_target_hit(event->target)) ||
-	    (mode & KTB_EVENT_ON_CPUS &&
-	     !cpumask_test_cpu(raw_smp_processor_id(), &event->cpus)) ||
-	    (mode & KTB_EVENT_IN_CGROUP && !ktb_cgroup_hit(event->cgroup)) ||
-	    ktb_event_excluded(event))
+	if (!ktb_event_is_for(event, mode))
 		ledger = &ec->filtered;
 	/* Its program comes before the period. */
 	else if (!(mode & KTB_EVENT_PROGRAM) && !ktb_event_samples(event, ec, mode))
@@ -457,18 +463,23 @@ void ktb_event_end_slow(struct ktb_ring *ring, u8 context)
  * ktb_event_recursed - a hit inside the work on another, of the same context
  * @event: the event
  *
- * Any context.
+ * Any context. Nothing here may be traced.
  */
 void ktb_event_recursed(struct ktb_event *event)
 {
+	unsigned int mode = READ_ONCE(event->mode);
 	struct ktb_event_cpu *ec;
 
-	if (READ_ONCE(event->mode) & KTB_EVENT_DISABLED)
+	if (mode & KTB_EVENT_DISABLED)
 		return;
 	preempt_disable_notrace();
-	ec = this_cpu_ptr(event->cpu);
-	local_inc(&ec->hits);
-	ktb_event_lose(ec, &ec->lost_recursion);
+	if (ktb_event_is_for(event, mode)) {
+		ec = this_cpu_ptr(event->cpu);
+		local_inc(&ec->hits);
+		ktb_event_lose(ec, &ec->lost_recursion);
+	} else {
+		ktb_event_filter(event);
+	}
 	preempt_enable_notrace();
 }
 
