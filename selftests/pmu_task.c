@@ -258,7 +258,7 @@ static void nap(void)
 }
 
 /*
- * From 6.17 on perf stops a whole group to throttle its leader, and may have taken it
+ * 7.3 stops a whole group to throttle its leader, and may have taken it
  * off the CPU before it goes on: it counts again when it is back.
  */
 TEST(group_throttled)
