@@ -332,9 +332,11 @@ static pid_t start_sleepers(int go)
 		return pid;
 	if (read(go, &c, 1) != 1)
 		_exit(1);
-	for (int i = 0; i < SLEEPERS; i++)
-		if ((error = pthread_create(&thread, NULL, sleep_long, NULL)))
+	for (int i = 0; i < SLEEPERS; i++) {
+		error = pthread_create(&thread, NULL, sleep_long, NULL);
+		if (error)
 			_exit(error);
+	}
 	pause();
 	_exit(0);
 }

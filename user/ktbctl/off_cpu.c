@@ -85,7 +85,10 @@ static void end(struct off_cpu *off, uint32_t tid, uint64_t time)
 	thread->since = 0;
 }
 
-/* @node is where the thread stopped; NULL: that time is not asked for. Returns 0 or a negative errno. */
+/*
+ * @node is where the thread stopped; NULL: that time is not asked for. Returns 0 or a
+ * negative errno.
+ */
 int off_cpu_switch(struct off_cpu *off, struct ktb_formats *formats,
 		   const struct ktb_sample *sample, struct flame_node *node)
 {

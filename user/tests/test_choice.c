@@ -95,8 +95,8 @@ static void test_counters(void)
 	struct choice choice;
 
 	make(&choice);
-	ok(choice_add(&choice, "cpu-clock/name=a/") == EXIT_DONE &&
-		   choice_add(&choice, "cpu-clock/name=a/") == EXIT_DONE && choice.nr == 1,
+	choice_add(&choice, "cpu-clock/name=a/");
+	ok(choice_add(&choice, "cpu-clock/name=a/") == EXIT_DONE && choice.nr == 1,
 	   "a counter twice is one");
 	ok(choice_add(&choice, "task-clock/name=a/") == EXIT_FAILED,
 	   "another one of its name is refused");
