@@ -152,7 +152,8 @@ int ktb_counter_buffers_get(void)
  *
  * Where a context belongs to a PMU, it is made for the kernel's: that stays. In the
  * kernel's name: whether the caller may have an event of @task, perf asks later on. The
- * buffers are there, so that nothing is waited for.
+ * buffers are there, so that nothing is waited for. Takes the mutex of that context; an
+ * event that is inherited, under its parent's, finds the child's there.
  *
  * Return: 0, or
  * * -ESRCH - @task exits
