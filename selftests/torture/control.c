@@ -383,6 +383,24 @@ static void fault_attach(struct worker *w, struct ktb_nl *nl, __u32 session)
 		check_ledger(w, &e);
 }
 
+/*
+ * On a socket of its own: one whose dump found no memory refuses another one, EBUSY,
+ * until the rest was read.
+ */
+static void fault_dump(struct worker *w, int (*count)(struct ktb_nl *nl))
+{
+	struct ktb_nl nl;
+	int error;
+
+	if (ktb_nl_open(&nl))
+		return;
+	faults(true);
+	error = count_or_error(count(&nl));
+	faults(false);
+	fault_end(w, error);
+	ktb_nl_close(&nl);
+}
+
 static void fault_control(struct worker *w)
 {
 	const char *name = own_name(w, 'f');
@@ -404,9 +422,9 @@ static void fault_control(struct worker *w)
 		return;
 	while (events--)
 		fault_attach(w, nl, s.id);
+	fault_dump(w, ktb_session_count);
+	fault_dump(w, ktb_event_count);
 	faults(true);
-	fault_end(w, count_or_error(ktb_session_count(nl)));
-	fault_end(w, count_or_error(ktb_event_count(nl)));
 	error = ktb_session_del(nl, s.id);
 	faults(false);
 	fault_end(w, error);
