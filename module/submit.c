@@ -463,7 +463,8 @@ void ktb_event_end_slow(struct ktb_ring *ring, u8 context)
  * ktb_event_recursed - a hit inside the work on another, of the same context
  * @event: the event
  *
- * Any context. Nothing here may be traced.
+ * Any context. What is traced here comes back to it, and has to end: there is nothing
+ * but what the irq_work of a first loss calls, and that is queued once.
  */
 void ktb_event_recursed(struct ktb_event *event)
 {

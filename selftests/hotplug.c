@@ -255,6 +255,57 @@ TEST(counter_of_a_cpu_to_come)
 	EXPECT_EQ(0, set_online(true));
 }
 
+#define BREAKPOINTS	4	/* that a CPU has */
+
+static volatile long watched;
+
+static struct perf_event_attr breakpoint(void)
+{
+	return (struct perf_event_attr) {
+		.type = PERF_TYPE_BREAKPOINT,
+		.size = sizeof(struct perf_event_attr),
+		.sample_period = 1,
+		.bp_type = HW_BREAKPOINT_W,
+		.bp_addr = (unsigned long)&watched,
+		.bp_len = HW_BREAKPOINT_LEN_8,
+	};
+}
+
+/* There is none for it when its CPU comes; later on there is. */
+TEST(counter_when_there_is_one)
+{
+	const struct perf_event_attr attr = breakpoint();
+	const struct ktb_attach how = { .name = "mem", .attr = &attr, .cpus = "1" };
+	int others[BREAKPOINTS];
+	struct ktb_session s;
+	struct ktb_event e;
+	struct ktb_nl nl;
+
+	if (sysconf(_SC_NPROCESSORS_CONF) <= CPU)
+		SKIP(return, "one CPU only");
+	ASSERT_CONTROL(&nl);
+	ASSERT_EQ(0, ktb_session_new(&nl, "t_short", 0, 4096, &s));
+	ASSERT_EQ(0, set_online(false));
+	ASSERT_EQ(0, ktb_event_attach_as(&nl, s.id, &how, &e))
+		TH_LOG("%s", nl.text);
+	/* A thread's are counted for any CPU. */
+	for (int i = 0; i < BREAKPOINTS; i++) {
+		others[i] = ktb_perf_open(&attr, 0, -1, -1, 0);
+		ASSERT_LE(0, others[i]);
+	}
+	ASSERT_EQ(0, set_online(true));
+	ASSERT_EQ(0, ktb_pin(CPU));
+	sleep(1);
+	watched++;
+	ASSERT_EQ(0, ktb_event_get(&nl, s.id, e.id, &e));
+	EXPECT_EQ(0, e.sum.hits);
+	for (int i = 0; i < BREAKPOINTS; i++)
+		close(others[i]);
+	EXPECT_TRUE(ktb_wait_for((watched++, !ktb_event_get(&nl, s.id, e.id, &e) && e.sum.hits),
+				 20));
+	ktb_nl_close(&nl);
+}
+
 /* ---- under load ---- */
 
 /* On whatever CPU there is: one more system call, then its own. */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "ktb_ctl.h"
 
@@ -417,4 +418,51 @@ const struct ktb_source *ktb_source_find(const struct ktb_sources *all, const ch
 		if (!strcmp(all->list[i].name, name))
 			return &all->list[i];
 	return NULL;
+}
+
+static void take_notice(__u8 cmd, const struct nlattr *attrs, size_t len, void *arg)
+{
+	struct ktb_notice *n = arg;
+	const struct nlattr *a;
+	size_t left;
+
+	memset(n, 0, sizeof(*n));
+	n->cmd = cmd;
+	n->cpu = -1;
+	ktb_attr_for_each(a, attrs, len, left) {
+		unsigned int type = a->nla_type & NLA_TYPE_MASK;
+
+		if (type == KTB_A_NOTICE_SESSION_ID)
+			n->session = ktb_attr_uint(a);
+		else if (type == KTB_A_NOTICE_NAME)
+			ktb_attr_str(a, n->name, sizeof(n->name));
+		else if (type == KTB_A_NOTICE_EVENT_ID)
+			n->event = ktb_attr_uint(a);
+		else if (type == KTB_A_NOTICE_CPU)
+			n->cpu = ktb_attr_uint(a);
+	}
+}
+
+int ktb_listen(struct ktb_nl *nl)
+{
+	int error = ktb_nl_open(nl);
+
+	if (error)
+		return error;
+	if (!setsockopt(nl->fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &nl->group,
+			sizeof(nl->group)))
+		return 0;
+	error = -errno;
+	ktb_nl_close(nl);
+	return error;
+}
+
+int ktb_hear(struct ktb_nl *nl, __u8 cmd, struct ktb_notice *n)
+{
+	int error;
+
+	do {
+		error = ktb_nl_wait(nl, take_notice, n);
+	} while (!error && cmd && n->cmd != cmd);
+	return error;
 }

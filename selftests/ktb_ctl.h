@@ -163,4 +163,18 @@ int ktb_sources_get(struct ktb_nl *nl, struct ktb_sources *all);
 /* One of them, NULL if there is none of that name. */
 const struct ktb_source *ktb_source_find(const struct ktb_sources *all, const char *name);
 
+/* What a listener on the group "notify" heard last. */
+struct ktb_notice {
+	__u8 cmd;
+	__u32 session;
+	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
+	__u64 event;
+	__s64 cpu;	/* -1: it is of none */
+};
+
+/* Open a socket that hears the group's notices. */
+int ktb_listen(struct ktb_nl *nl);
+/* The next notice of that kind, those before it skipped; the next of all if @cmd is 0. */
+int ktb_hear(struct ktb_nl *nl, __u8 cmd, struct ktb_notice *n);
+
 #endif

@@ -10,10 +10,10 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/socket.h>
 
 #define SWITCH		"sched:sched_switch"
 #define WAKING		"sched:sched_waking"
+#define ENTER		"cpuhp:cpuhp_enter"
 #define RING_SIZE	(256 * 1024UL)
 #define ROUNDS		12
 
@@ -225,33 +225,23 @@ static int quiet_from(void)
 	return step;
 }
 
-/* Takes the steps below @step of cpuhp_enter: cpu, target, and the step, 4 bytes each. */
+/* Takes the steps below @step of cpuhp_enter. */
 static int program_below(int step)
 {
+	const struct ktb_field *idx;
 	struct ktb_prog p = {};
+	struct ktb_format f;
 
-	ktb_emit(&p, BPF_LDX | BPF_MEM | BPF_W, 7, 1, 16, 0);
+	if (ktb_format_read(ENTER, &f))
+		return -ENOENT;
+	idx = ktb_format_field(&f, "idx");
+	if (!idx)
+		return -ENOENT;
+	ktb_emit(&p, BPF_LDX | BPF_MEM | BPF_W, 7, 1, idx->offset, 0);
 	ktb_emit_end_if(&p, BPF_JMP | BPF_JGE, 7, step);
 	ktb_emit_mov_imm(&p, 7, 1);
 	ktb_emit_end(&p, 7);
 	return ktb_prog_load(BPF_PROG_TYPE_TRACEPOINT, &p);
-}
-
-struct loss {
-	__u32 session;
-	bool told;
-};
-
-static void take_loss(__u8 cmd, const struct nlattr *attrs, size_t len, void *arg)
-{
-	struct loss *loss = arg;
-	const struct nlattr *a;
-	size_t left;
-
-	ktb_attr_for_each(a, attrs, len, left)
-		loss->told |= cmd == KTB_CMD_LOST_NTF &&
-			      (a->nla_type & NLA_TYPE_MASK) == KTB_A_NOTICE_SESSION_ID &&
-			      ktb_attr_uint(a) == loss->session;
 }
 
 /* A first loss while nobody is woken: that is told when the CPU is gone. */
@@ -259,13 +249,13 @@ TEST_F_TIMEOUT(hotplug, first_loss_of_a_cpu_that_goes, 60)
 {
 	struct ktb_nl ear;
 	struct ktb_ring ring;
-	struct loss loss = {};
+	struct ktb_notice n;
 	struct ktb_session s;
 	struct ktb_event e;
 	int program, fd, step = quiet_from();
 	char cpus[16];
 	const struct ktb_attach how = {
-		.name = "cpuhp:cpuhp_enter", .cpus = cpus, .program = &program,
+		.name = ENTER, .cpus = cpus, .program = &program,
 	};
 
 	ASSERT_LT(0, step);
@@ -286,17 +276,15 @@ TEST_F_TIMEOUT(hotplug, first_loss_of_a_cpu_that_goes, 60)
 	ASSERT_EQ(0, ktb_pin(0));
 	ASSERT_EQ(0, ktb_ledger_lost(&e.sum));
 
-	ASSERT_EQ(0, ktb_nl_open(&ear));
-	loss.session = s.id;
-	ASSERT_EQ(0, setsockopt(ear.fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &ear.group,
-				sizeof(ear.group)));
+	ASSERT_EQ(0, ktb_listen(&ear));
 	ASSERT_EQ(0, ktb_event_attach_as(&self->nl, s.id, &how, &e)) TH_LOG("%s", self->nl.text);
 	ASSERT_TRUE(set_online(self->cpu, false));
 	ASSERT_EQ(0, ktb_event_detach(&self->nl, s.id, e.id, &e));
 	EXPECT_LT(0, e.sum.lost_full);
-	while (!loss.told) {
-		ASSERT_EQ(0, ktb_nl_wait(&ear, take_loss, &loss));
-	}
+	do {
+		ASSERT_EQ(0, ktb_hear(&ear, KTB_CMD_LOST_NTF, &n));
+	} while (n.session != s.id);
+	EXPECT_EQ(self->cpu, n.cpu);
 	close(program);
 	ktb_ring_unmap(&ring);
 	close(fd);

@@ -318,92 +318,39 @@ TEST_F(life, many)
 	EXPECT_TRUE(ktb_wait_for(ktb_session_count(&self->nl) == 0, 10));
 }
 
-/* What a listener on the group heard last. */
-struct notice {
-	__u8 cmd;
-	__u32 session;
-	char name[KTRACE_BRIDGE_EVENT_NAME_LEN + 1];
-	__u64 event;
-	__s64 cpu;
-};
-
-static void take_notice(__u8 cmd, const struct nlattr *attrs, size_t len, void *arg)
-{
-	struct notice *n = arg;
-	const struct nlattr *a;
-	size_t left;
-
-	memset(n, 0, sizeof(*n));
-	n->cmd = cmd;
-	n->cpu = -1;
-	ktb_attr_for_each(a, attrs, len, left) {
-		unsigned int type = a->nla_type & NLA_TYPE_MASK;
-
-		if (type == KTB_A_NOTICE_SESSION_ID)
-			n->session = ktb_attr_uint(a);
-		else if (type == KTB_A_NOTICE_NAME)
-			ktb_attr_str(a, n->name, sizeof(n->name));
-		else if (type == KTB_A_NOTICE_EVENT_ID)
-			n->event = ktb_attr_uint(a);
-		else if (type == KTB_A_NOTICE_CPU)
-			n->cpu = ktb_attr_uint(a);
-	}
-}
-
-/* The next notice of that kind; those of other kinds before it are skipped. */
-static int hear(struct ktb_nl *nl, __u8 cmd, struct notice *n)
-{
-	int error;
-
-	do {
-		error = ktb_nl_wait(nl, take_notice, n);
-	} while (!error && n->cmd != cmd);
-	return error;
-}
-
-static int listen_to(struct ktb_nl *nl)
-{
-	int group;
-
-	if (ktb_nl_open(nl))
-		return -1;
-	group = nl->group;
-	return setsockopt(nl->fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group));
-}
-
 TEST_F(life, notices)
 {
 	struct ktb_nl ear;
 	struct ktb_session s;
 	struct ktb_event e;
-	struct notice n;
+	struct ktb_notice n;
 
-	ASSERT_EQ(0, listen_to(&ear));
+	ASSERT_EQ(0, ktb_listen(&ear));
 	ASSERT_EQ(0, ktb_session_new(&self->owner, "t_heard", 0, 4096, &s));
-	ASSERT_EQ(0, hear(&ear, KTB_CMD_SESSION_NEW_NTF, &n));
+	ASSERT_EQ(0, ktb_hear(&ear, KTB_CMD_SESSION_NEW_NTF, &n));
 	EXPECT_EQ(s.id, n.session);
 	EXPECT_STREQ("t_heard", n.name);
 
 	ASSERT_EQ(0, ktb_event_attach(&self->owner, s.id, EVENT, 0, &e));
-	ASSERT_EQ(0, hear(&ear, KTB_CMD_EVENT_ATTACH_NTF, &n));
+	ASSERT_EQ(0, ktb_hear(&ear, KTB_CMD_EVENT_ATTACH_NTF, &n));
 	EXPECT_EQ(s.id, n.session);
 	EXPECT_EQ(e.id, n.event);
 	EXPECT_STREQ(EVENT, n.name);
 
 	ASSERT_EQ(0, ktb_event_detach(&self->owner, s.id, e.id, NULL));
-	ASSERT_EQ(0, hear(&ear, KTB_CMD_EVENT_DETACH_NTF, &n));
+	ASSERT_EQ(0, ktb_hear(&ear, KTB_CMD_EVENT_DETACH_NTF, &n));
 	EXPECT_EQ(s.id, n.session);
 	EXPECT_EQ(e.id, n.event);
 
 	ASSERT_EQ(0, ktb_session_del(&self->owner, s.id));
-	ASSERT_EQ(0, hear(&ear, KTB_CMD_SESSION_DEL_NTF, &n));
+	ASSERT_EQ(0, ktb_hear(&ear, KTB_CMD_SESSION_DEL_NTF, &n));
 	EXPECT_EQ(s.id, n.session);
 	EXPECT_STREQ("t_heard", n.name);
 
 	/* One that goes with its socket is heard of too. */
 	ASSERT_EQ(0, ktb_session_new(&self->owner, "t_owned", 0, 4096, &s));
 	ktb_nl_close(&self->owner);
-	ASSERT_EQ(0, hear(&ear, KTB_CMD_SESSION_DEL_NTF, &n));
+	ASSERT_EQ(0, ktb_hear(&ear, KTB_CMD_SESSION_DEL_NTF, &n));
 	EXPECT_EQ(s.id, n.session);
 	ktb_nl_close(&ear);
 }
@@ -417,22 +364,22 @@ TEST_F(life, notice_of_loss)
 	struct ktb_nl ear;
 	struct ktb_session s;
 	struct ktb_event e;
-	struct notice n;
+	struct ktb_notice n;
 
-	ASSERT_EQ(0, listen_to(&ear));
+	ASSERT_EQ(0, ktb_listen(&ear));
 	ASSERT_EQ(0, ktb_session_new(&self->owner, "t_a", 0, 4096, &s));
 	ASSERT_EQ(0, ktb_worker_start(&w));
 	ASSERT_EQ(0, ktb_event_attach(&self->owner, s.id, "raw_syscalls:sys_enter", w.tid, &e));
 	ktb_worker_go(&w);
 	ASSERT_TRUE(ktb_worker_wait(&w));
-	ASSERT_EQ(0, hear(&ear, KTB_CMD_LOST_NTF, &n));
+	ASSERT_EQ(0, ktb_hear(&ear, KTB_CMD_LOST_NTF, &n));
 	EXPECT_EQ(s.id, n.session);
 	EXPECT_EQ(w.cpu, n.cpu);
 	ASSERT_EQ(0, ktb_event_detach(&self->owner, s.id, e.id, &e));
 	EXPECT_LT(1, e.sum.lost_full);
-	ASSERT_EQ(0, hear(&ear, KTB_CMD_EVENT_DETACH_NTF, &n));
+	ASSERT_EQ(0, ktb_hear(&ear, KTB_CMD_EVENT_DETACH_NTF, &n));
 	ASSERT_EQ(0, ktb_session_del(&self->owner, s.id));
-	ASSERT_EQ(0, ktb_nl_wait(&ear, take_notice, &n));
+	ASSERT_EQ(0, ktb_hear(&ear, 0, &n));
 	EXPECT_EQ(KTB_CMD_SESSION_DEL_NTF, n.cmd);
 	ktb_worker_finish(&w);
 }

@@ -38,7 +38,6 @@ struct drawing {
 	const char *title;
 	bool off_cpu;
 	int off_cpu_cpu; /* only waits that began there, or -1 */
-	uint64_t lost_sideband;
 	bool inverted;
 	bool folded;
 	bool chains; /* there were some */
@@ -105,15 +104,11 @@ static int take_switch(struct drawing *drawing, const struct ktb_record *record)
 	return EXIT_DONE;
 }
 
-/* Whether the loss that was read last is one of names and mappings. */
-static bool is_sideband_loss(struct drawing *drawing)
+/* The event that brings names and mappings, and of which a loss is no switch's. */
+static bool is_dummy(const struct ktb_recording_event *event)
 {
-	const uint64_t before = drawing->lost_sideband;
-	struct ktb_recording_stats stats;
-
-	ktb_recording_get_stats(drawing->input.recording, &stats);
-	drawing->lost_sideband = stats.lost_sideband;
-	return drawing->lost_sideband != before;
+	return event && event->type == PERF_TYPE_SOFTWARE &&
+	       event->config == PERF_COUNT_SW_DUMMY;
 }
 
 /* Returns an exit status, the reason told. */
@@ -121,7 +116,7 @@ static int take_record(struct drawing *drawing, const struct ktb_record *record)
 {
 	struct flame_node *node;
 
-	if (record->header->type == PERF_RECORD_LOST && !is_sideband_loss(drawing))
+	if (record->header->type == PERF_RECORD_LOST && !is_dummy(record->event))
 		off_cpu_forget(&drawing->off);
 	if (record->header->type != PERF_RECORD_SAMPLE || !record->event)
 		return EXIT_DONE;

@@ -48,23 +48,30 @@ size_t ktb_find_build_id(const uint8_t *notes, size_t len, const uint8_t **id)
 
 /* ---- paths ---- */
 
-/* Take in a path, once: they are sorted. */
-void ktb_paths_add(struct ktb_paths *paths, const char *path)
+/* Whether it is there, and where it is or would be: they are sorted. */
+static bool find_path(const struct ktb_paths *paths, const char *path, unsigned int *at)
 {
-	unsigned int low = 0, high = paths->nr, mid;
-	char **all, *copy;
+	unsigned int high = paths->nr, mid;
 	int order;
 
-	while (low < high) {
-		mid = low + (high - low) / 2;
+	*at = 0;
+	while (*at < high) {
+		mid = *at + (high - *at) / 2;
 		order = strcmp(path, paths->all[mid]);
 		if (!order)
-			return;
+			return true;
 		if (order < 0)
 			high = mid;
 		else
-			low = mid + 1;
+			*at = mid + 1;
 	}
+	return false;
+}
+
+static void put_path(struct ktb_paths *paths, const char *path, unsigned int at)
+{
+	char **all, *copy;
+
 	all = ktb_array_more(paths->all, paths->nr, sizeof(*all));
 	if (!all)
 		return;
@@ -72,8 +79,8 @@ void ktb_paths_add(struct ktb_paths *paths, const char *path)
 	copy = strdup(path);
 	if (!copy)
 		return;
-	memmove(all + low + 1, all + low, (paths->nr++ - low) * sizeof(*all));
-	all[low] = copy;
+	memmove(all + at + 1, all + at, (paths->nr++ - at) * sizeof(*all));
+	all[at] = copy;
 }
 
 /*
@@ -94,12 +101,14 @@ static bool is_mapped(const char *path, uint32_t pid, uint64_t start, uint64_t e
 	return here.st_ino == inode;
 }
 
-/* The same, if its file is the one that a process has mapped. */
-void ktb_paths_add_mapped(struct ktb_paths *paths, const char *path, uint32_t pid, uint64_t start,
-			  uint64_t end, uint64_t inode)
+/* Take in a path, once, if its file is the one that a process has mapped. */
+void ktb_paths_add(struct ktb_paths *paths, const char *path, uint32_t pid, uint64_t start,
+		   uint64_t end, uint64_t inode)
 {
-	if (is_mapped(path, pid, start, end, inode))
-		ktb_paths_add(paths, path);
+	unsigned int at;
+
+	if (!find_path(paths, path, &at) && is_mapped(path, pid, start, end, inode))
+		put_path(paths, path, at);
 }
 
 void ktb_paths_free(struct ktb_paths *paths)

@@ -73,9 +73,8 @@ struct ktb_paths {
 struct ktb_perfdata;
 
 size_t ktb_find_build_id(const uint8_t *notes, size_t len, const uint8_t **id);
-void ktb_paths_add(struct ktb_paths *paths, const char *path);
-void ktb_paths_add_mapped(struct ktb_paths *paths, const char *path, uint32_t pid, uint64_t start,
-			  uint64_t end, uint64_t inode);
+void ktb_paths_add(struct ktb_paths *paths, const char *path, uint32_t pid, uint64_t start,
+		   uint64_t end, uint64_t inode);
 void ktb_paths_free(struct ktb_paths *paths);
 bool ktb_feature_build_id(struct ktb_perfdata *file, struct ktb_blob *blob);
 

@@ -141,7 +141,7 @@ static void put_mapping(struct synth *synth, uint32_t pid, char *line)
 	body.prot = prot_of(prot);
 	body.flags = prot[3] == 's' ? MAP_SHARED : MAP_PRIVATE;
 	if (line[at] == '/')
-		ktb_paths_add_mapped(&synth->file->programs, line + at, pid, start, end, inode);
+		ktb_paths_add(&synth->file->programs, line + at, pid, start, end, inode);
 	put(synth, PERF_RECORD_MMAP2, PERF_RECORD_MISC_USER, &body, sizeof(body),
 	    line[at] ? line + at : "//anon");
 }

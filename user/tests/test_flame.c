@@ -40,6 +40,9 @@ static __attribute__((noinline)) int flame_me(int value)
 static const struct ktb_event_info events[] = {
 	{ .id = 1, .name = "fake:one", .type = FAKE_EVENT_TYPE, .period = 1 },
 	{ .id = 2, .name = "sched:sched_switch", .type = SWITCH_TYPE, .period = 1 },
+	{ .id = 3, .name = "dummy", .attr = { .size = sizeof(struct perf_event_attr),
+					      .type = PERF_TYPE_SOFTWARE,
+					      .config = PERF_COUNT_SW_DUMMY } },
 };
 
 /* ---- a recording ---- */
@@ -110,8 +113,8 @@ static void put_samples(struct ktb_perfdata *file)
 }
 
 /*
- * Our thread does not run for 5 ms, and thread 77 not until its time is lost. Thread 88
- * dies, and another one has its number.
+ * Our thread does not run for 5 ms, whatever is lost of names meanwhile, and thread 77 not
+ * until its time is lost. Thread 88 dies, and another one has its number.
  */
 static void put_switches(struct ktb_perfdata *file)
 {
@@ -120,7 +123,7 @@ static void put_switches(struct ktb_perfdata *file)
 	const uint32_t away[6] = { SWITCH_TYPE, 0, pid, 77 }, back[6] = { SWITCH_TYPE, 0, 77, pid };
 	const uint32_t dead[6] = { SWITCH_TYPE, 0, 88, 0, 0x20 };
 	const uint32_t again[6] = { SWITCH_TYPE, 0, 0, 88 };
-	struct {
+	struct lost_record {
 		struct perf_event_header header;
 		uint64_t id, lost;
 		uint64_t pid_tid, time, cpu, identifier;
@@ -130,7 +133,12 @@ static void put_switches(struct ktb_perfdata *file)
 		   .time = 9000000,
 		   .identifier = 2 };
 
+	struct lost_record names = lost;
+
+	names.id = names.identifier = 3;
+	names.time = 2000000;
 	put_sample(file, 2, pid, 1000000, away, chain, 2);
+	ktb_perfdata_append(file, &names, sizeof(names));
 	cpu = 1;
 	put_sample(file, 2, 77, 6000000, back, chain, 2);
 	cpu = 0;
@@ -163,7 +171,7 @@ static void make_recording(void)
 	const struct ktb_perfdata_options options = {
 		.sample_type = CHAIN_TYPE,
 		.events = events,
-		.nr_events = 2,
+		.nr_events = 3,
 	};
 	struct ktb_perfdata *file = ktb_perfdata_new();
 

@@ -585,11 +585,11 @@ static void test_mapped_paths(void)
 
 	if (stat(dir, &st))
 		return;
-	ktb_paths_add_mapped(&paths, dir, 0, 0, 1, st.st_ino + 1);
+	ktb_paths_add(&paths, dir, 0, 0, 1, st.st_ino + 1);
 	ok(!paths.nr, "another file of that path has not the build id of the one here");
-	ktb_paths_add_mapped(&paths, "/no/such/file", 0, 0, 1, st.st_ino);
+	ktb_paths_add(&paths, "/no/such/file", 0, 0, 1, st.st_ino);
 	ok(!paths.nr, "nor has one that is not here");
-	ktb_paths_add_mapped(&paths, dir, 0, 0, 1, st.st_ino);
+	ktb_paths_add(&paths, dir, 0, 0, 1, st.st_ino);
 	ok(paths.nr == 1, "the same file has");
 	ktb_paths_free(&paths);
 }
