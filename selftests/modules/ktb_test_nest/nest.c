@@ -35,6 +35,7 @@
 #include <linux/kdebug.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
+#include <linux/timekeeping.h>
 #include <linux/trace_events.h>
 #include <asm/apic.h>
 #include <asm/debugreg.h>
@@ -154,6 +155,20 @@ static bool nest_trap_fires(void)
 }
 
 /*
+ * The kernel's clock is read again if a tick came meanwhile. With a trap behind each
+ * instruction one comes each time, on a machine that is slow enough: that call is done
+ * in the trap, and goes on where it would return to.
+ */
+static void nest_skip_clock(struct pt_regs *regs)
+{
+	if (regs->ip != (unsigned long)ktime_get_mono_fast_ns)
+		return;
+	regs->ax = ktime_get_mono_fast_ns();
+	regs->ip = *(unsigned long *)regs->sp;
+	regs->sp += sizeof(unsigned long);
+}
+
+/*
  * The trap, an NMI context. Interrupts stay off in it: what it queues comes when
  * it returns, before the next instruction of what is stepped through.
  */
@@ -172,6 +187,7 @@ static int nest_trap(struct notifier_block *nb, unsigned long action, void *data
 			irq_work_queue(&nest_irq);
 	}
 	nest_steps++;
+	nest_skip_clock(args->regs);
 	*dr6 &= ~DR_STEP;
 	return NOTIFY_STOP;
 }
