@@ -257,7 +257,12 @@ TEST(counter_of_a_cpu_to_come)
 
 #define BREAKPOINTS	4	/* that a CPU has */
 
-static volatile long watched;
+static long watched;
+
+static void touch(void)
+{
+	__atomic_fetch_add(&watched, 1, __ATOMIC_RELAXED);
+}
 
 static struct perf_event_attr breakpoint(void)
 {
@@ -296,12 +301,12 @@ TEST(counter_when_there_is_one)
 	ASSERT_EQ(0, set_online(true));
 	ASSERT_EQ(0, ktb_pin(CPU));
 	sleep(1);
-	watched++;
+	touch();
 	ASSERT_EQ(0, ktb_event_get(&nl, s.id, e.id, &e));
 	EXPECT_EQ(0, e.sum.hits);
 	for (int i = 0; i < BREAKPOINTS; i++)
 		close(others[i]);
-	EXPECT_TRUE(ktb_wait_for((watched++, !ktb_event_get(&nl, s.id, e.id, &e) && e.sum.hits),
+	EXPECT_TRUE(ktb_wait_for((touch(), !ktb_event_get(&nl, s.id, e.id, &e) && e.sum.hits),
 				 20));
 	ktb_nl_close(&nl);
 }

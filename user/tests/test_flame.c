@@ -40,9 +40,11 @@ static __attribute__((noinline)) int flame_me(int value)
 static const struct ktb_event_info events[] = {
 	{ .id = 1, .name = "fake:one", .type = FAKE_EVENT_TYPE, .period = 1 },
 	{ .id = 2, .name = "sched:sched_switch", .type = SWITCH_TYPE, .period = 1 },
-	{ .id = 3, .name = "dummy", .attr = { .size = sizeof(struct perf_event_attr),
-					      .type = PERF_TYPE_SOFTWARE,
-					      .config = PERF_COUNT_SW_DUMMY } },
+	{ .id = 3,
+	  .name = "dummy",
+	  .attr = { .size = sizeof(struct perf_event_attr),
+		    .type = PERF_TYPE_SOFTWARE,
+		    .config = PERF_COUNT_SW_DUMMY } },
 };
 
 /* ---- a recording ---- */
@@ -135,7 +137,8 @@ static void put_switches(struct ktb_perfdata *file)
 
 	struct lost_record names = lost;
 
-	names.id = names.identifier = 3;
+	names.id = 3;
+	names.identifier = 3;
 	names.time = 2000000;
 	put_sample(file, 2, pid, 1000000, away, chain, 2);
 	ktb_perfdata_append(file, &names, sizeof(names));
