@@ -107,8 +107,7 @@ static int take_switch(struct drawing *drawing, const struct ktb_record *record)
 /* The event that brings names and mappings, and of which a loss is no switch's. */
 static bool is_dummy(const struct ktb_recording_event *event)
 {
-	return event && event->type == PERF_TYPE_SOFTWARE &&
-	       event->config == PERF_COUNT_SW_DUMMY;
+	return event && event->type == PERF_TYPE_SOFTWARE && event->config == PERF_COUNT_SW_DUMMY;
 }
 
 /* Returns an exit status, the reason told. */

@@ -196,8 +196,8 @@ static void see_mapping(struct ktb_perfdata *file, const struct perf_event_heade
 
 	if (record->type == PERF_RECORD_MMAP2 && record->size > before && path[0] == '/' &&
 	    path[1] != '/' && memchr(path, 0, record->size - before))
-		ktb_paths_add(&file->programs, path, body->pid, body->addr,
-			      body->addr + body->len, body->inode);
+		ktb_paths_add(&file->programs, path, body->pid, body->addr, body->addr + body->len,
+			      body->inode);
 }
 
 /* The id, and how many. */
