@@ -594,6 +594,54 @@ static void test_mapped_paths(void)
 	ktb_paths_free(&paths);
 }
 
+static void write_page(const char *file)
+{
+	static const char page[4096];
+	int fd = open(file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0 || write(fd, page, sizeof(page)) != sizeof(page))
+		perror(file);
+	close(fd);
+}
+
+/* While the process lives, what it has mapped says more than a number. */
+static void test_live_paths(void)
+{
+	char program[80], other[80], link[80];
+	struct ktb_paths paths = { 0 };
+	struct stat st;
+	uint64_t start;
+	void *map;
+	int fd;
+
+	snprintf(program, sizeof(program), "%s/program", dir);
+	snprintf(other, sizeof(other), "%s/other", dir);
+	write_page(program);
+	write_page(other);
+	fd = open(program, O_RDONLY | O_CLOEXEC);
+	map = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE, fd, 0);
+	start = (uintptr_t)map;
+	close(fd);
+	snprintf(link, sizeof(link), "/proc/self/map_files/%lx-%lx", (long)start,
+		 (long)start + 4096);
+	if (stat(link, &st)) {
+		ok(true, "what is mapped # SKIP %s: %s", link, strerror(errno));
+	} else {
+		ktb_paths_add(&paths, program, getpid(), start, start + 4096, st.st_ino + 1);
+		ok(paths.nr == 1, "what is mapped is the same, whatever its number");
+		ktb_paths_free(&paths);
+		paths = (struct ktb_paths){ 0 };
+		rename(other, program);
+		stat(program, &st);
+		ktb_paths_add(&paths, program, getpid(), start, start + 4096, st.st_ino);
+		ok(!paths.nr, "what took its path is not");
+		ktb_paths_free(&paths);
+	}
+	munmap(map, 4096);
+	unlink(program);
+	unlink(other);
+}
+
 /*
  * Records far behind 4 GiB. What is between is one record after the other of the
  * largest size, of which only the headers are written.
@@ -681,6 +729,7 @@ int main(void)
 	test_lost();
 	test_build_ids();
 	test_mapped_paths();
+	test_live_paths();
 	test_large();
 	test_sideband();
 	free(perffile.data);

@@ -519,6 +519,14 @@ static void test_files(void)
 	   "and the one that is here has symbols, whose ever the build id is");
 	ktb_symbols_free(symbols);
 
+	symbols = ktb_symbols_new(NULL, NULL);
+	ktb_symbols_build_id(symbols, self, id, sizeof(id));
+	ours = ktb_symbols_mapped(symbols, self, st.st_ino);
+	other = ktb_symbols_mapped(symbols, self, st.st_ino + 1);
+	ok(has_symbols(symbols, ours) && !has_symbols(symbols, other),
+	   "and if it was recorded first, too");
+	ktb_symbols_free(symbols);
+
 	more = ktb_symbols_new(NULL, "/");
 	ok(has_symbols(more, ktb_symbols_mapped(more, self, st.st_ino + 1)),
 	   "with --symfs files are where it says");
