@@ -31,14 +31,20 @@ static int load_insns(const struct ktb_filter_code *code, char *log, unsigned in
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/* The verifier's reason stands in its last but one line. */
+/*
+ * The verifier's reason stands in its last but one line, or where newer kernels (7.3)
+ * begin to explain it.
+ */
 const char *ktb_verifier_reason(char *log)
 {
 	char *line, *reason = log;
 
-	for (char *rest = log; (line = strsep(&rest, "\n"));)
+	for (char *rest = log; (line = strsep(&rest, "\n"));) {
+		if (!strncmp(line, "Verification failed:", 20))
+			break;
 		if (*line && strncmp(line, "processed ", 10) != 0)
 			reason = line;
+	}
 	return reason;
 }
 

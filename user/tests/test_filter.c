@@ -8,6 +8,7 @@
 
 #include "bpf_run.h"
 #include "filter.h"
+#include "internal.h"
 #include "tap.h"
 
 static const char format[] =
@@ -250,6 +251,18 @@ static void test_wrong(void)
 	wrong(longer, 33, "32 deep");
 }
 
+static void test_reason(void)
+{
+	char old[] = "0: (b7) r1 = 0\n1: (95) exit\nR0 !read_ok\n"
+		     "processed 2 insns (limit 1000000)\n";
+	char explained[] = "1: (95) exit\nR0 !read_ok\n\nVerification failed: Unreadable register\n"
+			   "\nReason:\n  R0 has never been initialized on this path\n"
+			   "\nSuggestion:\n  Initialize R0\n\nprocessed 2 insns\n";
+
+	ok(!strcmp(ktb_verifier_reason(old), "R0 !read_ok"), "the verifier's reason");
+	ok(!strcmp(ktb_verifier_reason(explained), "R0 !read_ok"), "where it is explained, too");
+}
+
 int main(void)
 {
 	struct tep_handle *tep = tep_alloc();
@@ -265,6 +278,7 @@ int main(void)
 	test_strings();
 	test_logic();
 	test_wrong();
+	test_reason();
 	tep_free(tep);
 	free(filter);
 	free(code);
