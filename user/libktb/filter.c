@@ -31,10 +31,7 @@ static int load_insns(const struct ktb_filter_code *code, char *log, unsigned in
 	return fd < 0 ? -errno : (int)fd;
 }
 
-/*
- * The verifier's reason stands in its last but one line, or where newer kernels (7.3)
- * begin to explain it.
- */
+/* The verifier's reason stands in its last but one line; 7.3 explains it behind that. */
 const char *ktb_verifier_reason(char *log)
 {
 	char *line, *reason = log;
